@@ -18,5 +18,5 @@ def test_examples_of_the_public_modules(monkeypatch):
     results = [
         doctest.testmod(module, extraglobs={"np": np}) for module in modules
     ]
-    assert sum(result.attempted for result in results) >= 20
+    assert sum(result.attempted for result in results) >= 15
     assert not sum(result.failed for result in results)

@@ -52,10 +52,9 @@ class TrainingBatches:
         """Return `[B, T]`, some rows of which repeat their first tokens."""
         length = ids.shape[1]
         drawn = windows.hash_of(self._seed, 2, numbers) / 2.0**64
-        lengths = windows.hash_of(self._seed, 3, numbers) % np.uint64(
-            max(1, length // 4)
-        )
-        periods = length // 4 + 1 + lengths.astype(np.int64)
+        longer = windows.hash_of(self._seed, 3, numbers)
+        longer %= np.uint64(max(1, length // 4))
+        periods = length // 4 + 1 + longer.astype(np.int64)
         periods[drawn >= self._repeated_share] = length
         # [T] modulo [B, 1] -> [B, T]
         columns = np.arange(length) % periods[:, None]
@@ -67,18 +66,13 @@ class HeldOutBatches:
 
     Each token but the first of a book has weight 1 in exactly one window;
     `num_scored` counts these tokens. The last batch is padded with rows of
-    weight 0. For `stride` and `limit`, see `windows.held_out_windows`.
+    weight 0. `options` are `stride` and `limit` of `windows.held_out_windows`.
     """
 
-    def __init__(
-        self, split, *, batch_size, sequence_length, stride, limit=None
-    ):
+    def __init__(self, split, *, batch_size, sequence_length, **options):
         self._split = split
         self._windows = windows.held_out_windows(
-            split.lengths,
-            sequence_length=sequence_length,
-            stride=stride,
-            limit=limit,
+            split.lengths, sequence_length=sequence_length, **options
         )
         _, _, first_scored, end = self._windows.T
         self.num_scored = int((end - first_scored).sum())

@@ -19,7 +19,7 @@ from gpt1_keras.text import subwords
 CLEANING = 2
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
-_HEAD_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 20  # in which the width of lines is measured
 _START, _END = (
     re.compile(marker.pattern.encode(), re.IGNORECASE | re.MULTILINE)
     for marker in (paragraphs.START, paragraphs.END)
@@ -51,8 +51,8 @@ def find_books(paths):
     """Return {name: path} of the books under `paths`, sorted by name.
 
     Folders, also linked ones, are searched recursively for `*.txt`, except for
-    hidden files and the files of a vocabulary. The name of a book is its path
-    below the first of the folders that hold it.
+    hidden files and those of a vocabulary. The name of a book is its path below
+    the first of the folders that hold it.
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
@@ -100,12 +100,10 @@ def stamp(path):
 
 
 def check(path):
-    """Read a book once in small blocks; return its hex SHA-256.
+    """Read a book in small blocks; return its hex SHA-256.
 
-    Warns about a file with several books of Project Gutenberg.
-
-    Raises:
-        OSError, ValueError: the file is unreadable, binary, not UTF-8 or empty.
+    Warns about several books of Project Gutenberg in a file. Raises OSError or
+    ValueError if the file is unreadable, binary, not UTF-8 or empty.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     digest = hashlib.sha256()
@@ -157,17 +155,15 @@ def check_all(files):
 def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 
-    A piece ends at the first blank line in the megabyte after `piece_bytes`;
-    without one, at the first line end, or else space. The last piece ends where
-    Project Gutenberg's licence begins.
+    A piece ends at the first blank line in the megabyte after `piece_bytes`, or
+    else line end, or else space; the last one where Project Gutenberg's licence
+    begins.
     """
     size = pathlib.Path(path).stat().st_size
     starts = [0]
     with open(path, "rb") as file:
         if size > piece_bytes:
-            with mmap.mmap(
-                file.fileno(), 0, access=mmap.ACCESS_READ
-            ) as content:
+            with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
                 if end := _END.search(content):
                     size = end.start()
         while starts[-1] + piece_bytes < size:
@@ -190,10 +186,7 @@ def cut(path, piece_bytes=PIECE_BYTES):
 
 
 def read_piece(piece):
-    """Yield the clean paragraphs of a piece (`paragraphs.paragraphs`).
-
-    The line width is measured in the first megabyte of the book.
-    """
+    """Yield the clean paragraphs of a piece (`paragraphs.paragraphs`)."""
     with open(piece.path, "rb") as file:
         head = file.read(_HEAD_BYTES).decode("utf-8", errors="ignore")
         file.seek(piece.start)

@@ -1,9 +1,8 @@
 """Pieces of books to token ids or word counts, in processes or with Beam.
 
 The ids of each piece are written to a file, where a resumed run finds them.
-With Apache Beam, many machines encode; a piece that two workers encode becomes
-one file. Books and files must then be on a file system that all machines
-share, and this package must be installed on each.
+With Apache Beam, many machines encode. They must share a file system with the
+books and files, and this package must be installed on each.
 """
 
 import collections
@@ -42,14 +41,11 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
 def write_piece(folder, tokenizer, dtype, book, piece):
     """Encode a piece of a book into its file; return its size in bytes.
 
-    The file (see `read_piece`) holds the numbers of words and of bytes, then
-    the ids. The bytes are those of the cleaned text in UTF-8, with a line break
-    after each paragraph; words are separated by white space. Pieces after the
-    first start with the vocabulary's line break, if it has one, so that the ids
-    of all pieces together are those of the whole book.
-
-    Raises:
-        InputError: the file has changed since it was checked.
+    The file (see `read_piece`) holds the numbers of whitespace-separated words
+    and of bytes of the cleaned text (UTF-8, a line break after each paragraph),
+    then the ids. Pieces after the first start with the vocabulary's line break,
+    if any, so that all pieces together have the ids of the whole book. Raises
+    InputError if the book has changed since it was checked.
     """
     if books.stamp(piece.path) != book.stamp:
         raise InputError(f"{piece.path} changed during the run: start it again")
@@ -95,8 +91,7 @@ def total_bytes(tasks):
     return sum(piece.end - piece.start for _, piece in tasks)
 
 
-def _count_piece(book, piece):
-    del book
+def _count_piece(_, piece):
     return train_vocabulary.count_words(
         groups(books.read_piece(piece), _GROUP_CHARACTERS)
     )
@@ -118,7 +113,7 @@ def groups(paragraphs, num_characters):
 def in_processes(function, tasks, *, num_processes=None):
     """Yield `function(book, piece)` for all tasks, in order.
 
-    With `num_processes` None, uses all processors if there is much text.
+    By default, all processors are used if there is much text.
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
@@ -162,10 +157,8 @@ def in_beam(runner, options=()):
     """Return a function to replace `in_processes`, which uses Apache Beam.
 
     It calls `function(*task)` for all tasks, then yields their total size.
-
-    Args:
-        runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
-        options: list of str, such as "--direct_num_workers=4".
+    `runner` is a name such as "FlinkRunner"; `options` are a list of str, such
+    as "--direct_num_workers=4".
     """
     try:
         import apache_beam as beam
@@ -174,8 +167,7 @@ def in_beam(runner, options=()):
     except (ImportError, ValueError) as error:
         raise InputError(
             f"--beam {runner} is not usable ({str(error).splitlines()[0]}): pip"
-            " install -r requirements-beam.txt, or pass another runner of"
-            " Apache Beam, such as DirectRunner"
+            " install -r requirements-beam.txt, or pass another runner"
         ) from None
 
     def distribute(function, tasks):

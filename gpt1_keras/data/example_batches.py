@@ -12,8 +12,8 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.data import windows
 
-# The default lengths of padded batches. The largest are for rows that hold
-# several candidates, which can be longer than a network has positions.
+# The default lengths of padded batches. The largest are for rows of several
+# candidates, which can be longer than a network has positions.
 BUCKET_LENGTHS = (
     *(8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512),
     *(640, 768, 1024),
@@ -26,22 +26,17 @@ class TrainingExamples:
     Every epoch has a new random order; its incomplete last batch is dropped.
     Within pools of `pool_batches` batches, examples are sorted by length; then
     the batches of the epoch are shuffled. A pool of one batch is the paper's
-    plain random order.
+    plain random order. Fewer examples than one batch raise InputError.
 
-    Args:
-        encoded: `EncodedExamples`.
-        labels: array `[N, ...]`.
-        bucket_lengths: ints, the possible values of `T`; a batch of longer
-            sequences is as long as its longest.
+    `encoded` are `EncodedExamples`, `labels` `[N, ...]` an array, and
+    `bucket_lengths` the possible values of `T`; a batch of longer sequences is
+    as long as its longest.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: int.
-        num_cut: int. Number of truncated examples.
+        num_cut: int, truncated examples.
         tokens_per_step: float, on average.
         spec: see `batches.spec_of`.
-
-    Raises:
-        InputError: there are fewer examples than one batch.
     """
 
     def __init__(
@@ -75,15 +70,13 @@ class TrainingExamples:
     def _draw(self, epoch):
         """Return the examples of each batch of an epoch, `[steps, B]`."""
         count = self.steps_per_epoch * self.batch_size
-        numbers = np.arange(self.num_examples)
-        keys = windows.hash_of(self._seed, 2, epoch, numbers)
-        order = np.argsort(keys, kind="stable")[:count]
+        order = windows.shuffled(self.num_examples, self._seed, 2, epoch)
+        order = order[:count]
         pool = np.arange(count) // self._pool
         order = order[np.lexsort((self._encoded.lengths[order], pool))]
         # [steps * B] -> [steps, B]
         batches = order.reshape(self.steps_per_epoch, self.batch_size)
-        keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
-        return batches[np.argsort(keys, kind="stable")]
+        return batches[windows.shuffled(len(batches), self._seed, 3, epoch)]
 
     def __call__(self, step):
         rows = self.order(step)
@@ -95,8 +88,7 @@ class ScoredExamples:
     """Every example once, for `predict`; call with 0 .. len - 1.
 
     The longest examples come first, so that a lack of memory shows at once. The
-    last batch is padded with copies of its first example; `restore` drops these
-    rows and puts results into the order of the examples. `encoded` is an
+    last batch is padded with copies of its first example. `encoded` is an
     `EncodedExamples` or any object with its `lengths`, `batch` and `spec`.
     """
 

@@ -12,6 +12,8 @@ from gpt1_keras.data import batches
 from gpt1_keras.data import transforms
 from gpt1_keras.text import subwords
 
+_IGNORED = {"default": None, "repr": False, "compare": False}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
@@ -23,12 +25,10 @@ class Example:
         choices: tuple of str, the answers to choose from; () elsewhere.
         label: a class name of the task, the index of the right choice, or a
             score; None if unknown.
-        group: subset of the benchmark that is also reported separately, such
-            as "middle" or "mismatched"; "" without groups.
-        line: int, the line of the user's own file on which the row begins;
-            None for a benchmark. Ignored in comparisons.
-        given: {column: value} of that row, without the label; None for a
-            benchmark. Ignored in comparisons.
+        group: subset that is also reported separately, such as "middle", or "".
+        line: int, the line of the user's own file on which the row begins.
+        given: {column: value} of that row, without the label. Both are None for
+            a benchmark, and ignored in comparisons.
     """
 
     text: str
@@ -36,16 +36,12 @@ class Example:
     choices: tuple = ()
     label: str | int | float | None = None
     group: str = ""
-    line: int | None = dataclasses.field(
-        default=None, repr=False, compare=False
-    )
-    given: dict | None = dataclasses.field(
-        default=None, repr=False, compare=False
-    )
+    line: int | None = dataclasses.field(**_IGNORED)
+    given: dict | None = dataclasses.field(**_IGNORED)
 
 
 def sha256(examples, *, with_given=False):
-    """Return a digest of a list of `Example`; their order matters.
+    """Return a digest of a list of `Example` in this order.
 
     `with_given` includes `line` and `given` of the user's own rows.
     """
@@ -60,8 +56,7 @@ def sha256(examples, *, with_given=False):
 def draw_subset(examples, count, *, seed=0):
     """Return `count` random examples of a list, in its order; None: all.
 
-    Not the first ones, because files are sorted: RACE has middle schools before
-    high schools, CoLA has one source after another.
+    Not the first ones, because files are sorted, such as RACE by school.
     """
     if count is None:
         return examples
@@ -70,22 +65,17 @@ def draw_subset(examples, count, *, seed=0):
 
 
 class EncodedExamples:
-    """The token ids of examples, ready for their transform.
+    """The token ids of a list of `Example`, ready for their transform.
 
     Every distinct text is encoded and stored once, because benchmarks repeat
     their documents and premises. Sequences are built when a batch needs them.
-
-    Args:
-        examples: list of `Example`.
-        tokenizer: `text.tokenizer.Tokenizer`.
-        transform: function of `transforms`.
-        name: str, for messages.
+    `transform` is a function of `transforms`; `name` is for messages.
 
     Attributes:
         lengths: int array `[N]`, tokens of each example's longest candidate.
         num_tokens: int array `[N]`, tokens of all candidates of each example.
         num_candidates: int, `C`.
-        num_cut: int. Number of truncated examples.
+        num_cut: int, truncated examples.
     """
 
     def __init__(
@@ -110,15 +100,15 @@ class EncodedExamples:
         subwords.warn_of_unknown(name, *counts)
         sizes = [self._sizes(i) for i in range(len(examples))]
         sizes = np.array(sizes, "int64").reshape(-1, 4)
-        self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
-        self.num_candidates = int(sizes[:, 2].max(initial=1))
-        self.num_cut = int(np.count_nonzero(sizes[:, 3]))
+        self.lengths, self.num_tokens, candidates, cut = sizes.T
+        self.num_candidates = int(candidates.max(initial=1))
+        self.num_cut = int(np.count_nonzero(cut))
         if self.num_cut:
             logging.warning(
                 f"{name}: {self.num_cut:,} of {len(examples):,} examples were"
                 f" truncated to {max_sequence_length} positions, by"
-                f" {sizes[:, 3].sum():,} tokens in all; example"
-                f" {np.flatnonzero(sizes[:, 3])[0] + 1:,} is the first"
+                f" {cut.sum():,} tokens in all; example"
+                f" {np.flatnonzero(cut)[0] + 1:,} is the first"
             )
 
     def candidates(self, index):

@@ -1,8 +1,4 @@
-"""Batches for `fit` and `predict`: tf.data, or Keras's own PyDataset.
-
-Both yield the same batches in the order of the steps. Only the TensorFlow
-backend uses tf.data; JAX and torch need no TensorFlow.
-"""
+"""Batches of consecutive steps: tf.data, or with JAX and torch a PyDataset."""
 
 import keras
 import numpy as np
@@ -13,12 +9,9 @@ _PREFETCHED_BATCHES = 4
 def load(batches, *, first_step, num_steps):
     """Return the batches of consecutive steps for the backend in use.
 
-    Args:
-        batches: function of the step with a `spec`, which states the static
-            dimensions (`data.batches`, `data.example_batches`), or an object
-            with a `dataset` of its own (`data.tf_raw_text`).
-        first_step: int, the step at which a resumed run continues.
-        num_steps: int.
+    `batches` is a function of the step with a `spec` of its static dimensions
+    (`data.batches`, `data.example_batches`), or an object with a method
+    `dataset` (`data.tf_raw_text`, `data.tf_raw_rows`).
     """
     if hasattr(batches, "dataset"):
         return batches.dataset(first_step=first_step, num_steps=num_steps)
@@ -38,31 +31,26 @@ def in_graph(function, spec):
     """
     import tensorflow as tf
 
+    shapes, dtypes = zip(*spec.values())
+
     def read(number):
         found = function(int(number))
         return [np.ascontiguousarray(found[name]) for name in spec]
 
     def call(number):
-        dtypes = [dtype for _, dtype in spec.values()]
         found = tf.numpy_function(read, [number], dtypes)
-        return {
-            name: tf.ensure_shape(value, shape)
-            for (name, (shape, _)), value in zip(spec.items(), found)
-        }
+        return dict(zip(spec, map(tf.ensure_shape, found, shapes)))
 
     return call
 
 
 def prefetched(dataset, num_steps):
-    """Return a tf.data.Dataset of `num_steps` that keeps some batches ready.
-
-    Its autotuning is off: all numbers are given, and the tuning thread can keep
-    a finished iterator from closing for up to a minute.
-    """
+    """Return a tf.data.Dataset of `num_steps` that keeps some batches ready."""
     import tensorflow as tf
 
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_steps))
     options = tf.data.Options()
+    # Its thread can keep a finished iterator from closing for up to a minute.
     options.autotune.enabled = False
     return dataset.prefetch(_PREFETCHED_BATCHES).with_options(options)
 

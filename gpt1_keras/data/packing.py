@@ -31,8 +31,7 @@ class Candidates(typing.NamedTuple):
 
     # Ids, at least one: the first token of a text is predicted from nothing.
     prefix: list
-    # Pairs of lists of ids: those that are only read, then those that are
-    # scored.
+    # Pairs of lists of ids: those that are only read, those that are scored.
     continuations: list
     num_cut: int = 0  # tokens that truncation removed before the prefix
 
@@ -46,12 +45,10 @@ class Scores(typing.NamedTuple):
 
 
 class PackedCandidates:
-    """Candidates as rows, in the form that `ScoredExamples` takes.
+    """A list of `N` `Candidates` as rows, in the form of `ScoredExamples`.
 
-    Args:
-        candidates: list of `N` `Candidates`.
-        share_prefix: bool. False gives every continuation its own row, for
-            networks that cannot share prefixes.
+    Without `share_prefix`, every continuation has its own row, for networks
+    that cannot share prefixes.
 
     Attributes:
         lengths: int array `[rows]`, tokens of each row.
@@ -72,7 +69,6 @@ class PackedCandidates:
         self.lengths = np.array([sum(map(len, each)) for each in parts])
 
     def spec(self, batch_size):
-        """Return {name: (shape, dtype)} of the arrays of a batch."""
         return _spec(batch_size)
 
     def batch(self, rows, length):
@@ -93,14 +89,14 @@ class PackedCandidates:
         the scored tokens of each branch, whose `weight` is their number.
         """
         names = ("log_probability", "weight", "num_likeliest")
-        sums = np.stack([found[name] for name in names], -1, dtype="float64")
-        # [rows, K, 3] -> [continuations, 3]: the rows have all continuations in
+        sums = np.stack([found[name] for name in names], dtype="float64")
+        # [3, rows, K] -> [3, continuations]: the rows have all continuations in
         # order; the rest is padding.
-        sums = sums[np.arange(sums.shape[1]) < self._counts[:, None]]
+        sums = sums[:, np.arange(sums.shape[2]) < self._counts[:, None]]
         ends = np.cumsum([len(each.continuations) for each in self._candidates])
         return [
             Scores(total, np.rint(count).astype("int64"), likeliest >= count)
-            for total, count, likeliest in np.split(sums.T, ends[:-1], axis=1)
+            for total, count, likeliest in np.split(sums, ends[:-1], axis=1)
         ]
 
 
@@ -110,11 +106,8 @@ class PackedExamples(examples.EncodedExamples):
     The longest common prefix of the candidates is stored once. A token of a
     candidate with `n` predicted tokens has weight `1 / (C n)`; a token of the
     prefix has the sum of these over all candidates. So the weights of an
-    example add up to 1, as in `losses.LanguageModelLoss`.
-
-    Attributes:
-        lengths: int array `[N]`, tokens of each row.
-        num_tokens: the same.
+    example add up to 1, as in `losses.LanguageModelLoss`. `lengths` and
+    `num_tokens` are both the tokens of each row.
     """
 
     def spec(self, batch_size):
@@ -145,10 +138,7 @@ class PackedExamples(examples.EncodedExamples):
 
 
 def _split(candidates):
-    """Return the common prefix of lists of ids, and the rest of each.
-
-    Each rest has at least one id, the extract token.
-    """
+    """Return the common prefix of lists of ids, and the rests, not empty."""
     start = len(os.path.commonprefix(candidates))
     start = min(start, min(map(len, candidates)) - 1)
     return candidates[0][:start], [ids[start:] for ids in candidates]
@@ -170,11 +160,7 @@ def _empty(batch_size, length):
 
 
 def _place(arrays, row, prefix, branches):
-    """Write a prefix and its branches, lists of ids, into a row.
-
-    Returns:
-        int `[branches]`, the position after each.
-    """
+    """Write a prefix and its branches into a row; return the branches' ends."""
     token_ids, position_ids, branch, predictor, _ = (
         arrays[name][row] for name in NAMES
     )

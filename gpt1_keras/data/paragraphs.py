@@ -1,8 +1,8 @@
 """Turn the text of a book file into clean paragraphs.
 
 Hard-wrapped lines are joined; title pages, contents lists, illustrations,
-licences and footnote marks are dropped. If a text has one paragraph per line,
-all lines are kept. A block is the list of lines between two blank lines.
+licences and footnote marks are dropped. All lines of a text with one paragraph
+per line are kept. A block is the list of lines between two blank lines.
 """
 
 import itertools
@@ -13,7 +13,6 @@ _SENTENCE_END = tuple(".!?:;\"'\u201d\u2019)]*-\u2014_")
 _FIRST_LETTER = re.compile(r"[\W_]*([^\W_])")
 _ITALICS = re.compile(r"(?<!_)_(?!_)")
 _FOOTNOTE_MARK = re.compile(r"[\[{](?:\d{1,3}|\*{1,3})[\]}]")
-_LINES_MEASURED = 20_000
 _LONGEST_WRAP = 100
 _SLACK = 8
 
@@ -39,9 +38,6 @@ _ENTRY = re.compile(
 _PAGE = re.compile(
     r"[\s.]{3,}(\d{1,4}|[ivxlc]{1,6}|page|frontispiece_?)$", re.I
 )
-_MAX_HEAD_LINES = 500
-_MAX_FRONT_BLOCKS = 400
-_PROSE_END = (*_SENTENCE_END, ",")
 
 
 def split_lines(text):
@@ -57,31 +53,26 @@ def paragraphs(lines, width, *, is_start):
     says whether the lines may include front matter.
     """
     if is_start:
-        lines = between_markers(lines)
+        lines = _between_markers(lines)
     if width is None:
         yield from filter(None, map(str.strip, lines))
         return
-    blocks = (block for block in _blocks(lines) if not is_noise(block))
+    parts = itertools.groupby(lines, lambda line: bool(line.strip()))
+    blocks = (list(block) for is_text, block in parts if is_text)
+    blocks = (block for block in blocks if not _is_noise(block))
     if is_start:
-        blocks = without_front_matter(blocks)
+        blocks = _without_front_matter(blocks)
     for block in blocks:
         yield from unwrap(block, width)
-
-
-def _blocks(lines):
-    for is_text, block in itertools.groupby(lines, lambda x: bool(x.strip())):
-        if is_text:
-            yield list(block)
 
 
 def measure_width(lines):
     """Return the column at which `lines` were hard-wrapped, or None.
 
     A hard-wrapped text breaks lines where the next word would not fit, often in
-    mid-sentence; a text with one paragraph per line does neither. Measures the
-    first 20,000 lines.
+    mid-sentence. Measures the first 20,000 lines.
     """
-    lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
+    lines = [line.rstrip() for line in lines[:20_000]]
     lengths = sorted(len(line) for line in lines if line)
     if not lengths or lengths[int(0.99 * len(lengths))] > _LONGEST_WRAP:
         return None
@@ -102,33 +93,25 @@ def unwrap(block, width):
 
     Prose becomes one paragraph. Verse, addresses and tables, whose lines end
     early and begin with capitals, keep their lines. In books without blank
-    lines, a short line that ends a sentence ends its paragraph too. `width`
-    is that of `measure_width`.
+    lines, a short line that ends a sentence also ends its paragraph.
     """
     block = [line.rstrip() for line in block]
     pairs = list(zip(block, block[1:]))
     reach = [_reach(line, following) for line, following in pairs]
-    if len(block) == 1 or _is_verse(block, reach, width):
-        joined = [[line] for line in block]
-    else:
-        joined = [[block[0]]]
-        for (line, following), length in zip(pairs, reach):
-            if (
-                length <= 0.8 * width
-                and line.endswith(_SENTENCE_END)
-                and _starts_like_verse(following)
-            ):
-                joined.append([following])
-            elif (
-                line.endswith("-")
-                and not line.endswith(" -")
-                and following.lstrip()[:1].isalpha()
-            ):
-                # No space after a hyphen or dash at the end of a line.
-                joined[-1].append(following.lstrip())
-            else:
-                joined[-1] += ["\n", following]
-    return [text for text in map(_tidy, map("".join, joined)) if text]
+    if _is_verse(block, reach, width):
+        return list(filter(None, map(_tidy, block)))
+    joined = [[block[0]]]
+    for (line, following), length in zip(pairs, reach):
+        is_end = length <= 0.8 * width and line.endswith(_SENTENCE_END)
+        is_hyphen = line.endswith("-") and not line.endswith(" -")
+        if is_end and _starts_like_verse(following):
+            joined.append([following])
+        elif is_hyphen and following.lstrip()[:1].isalpha():
+            # No space after a hyphen or dash at the end of a line.
+            joined[-1].append(following.lstrip())
+        else:
+            joined[-1] += ["\n", following]
+    return list(filter(None, map(_tidy, map("".join, joined))))
 
 
 def _starts_like_verse(line):
@@ -158,35 +141,32 @@ def _tidy(text):
     return " ".join(text.split())
 
 
-def between_markers(lines):
+def _between_markers(lines):
     """Return the lines between Project Gutenberg's START and END, if any.
 
     Without a START in the first 500 lines, the text starts at the first line.
     """
-    head = enumerate(lines[:_MAX_HEAD_LINES], 1)
+    head = enumerate(lines[:500], 1)
     start = next((number for number, line in head if START.match(line)), 0)
     return itertools.takewhile(lambda x: not END.match(x), lines[start:])
 
 
-def is_noise(block):
+def _is_noise(block):
     """Return whether a block is a rule or the mark of an illustration."""
-    first = block[0].lstrip()
-    if first[:1] == "[":
-        is_closed = block[-1].rstrip().endswith("]")
-        return is_closed and bool(_BRACKETED.match(first))
-    return not first[0].isalpha() and all(map(_RULE.fullmatch, block))
+    if _BRACKETED.match(block[0].lstrip()):
+        return block[-1].rstrip().endswith("]")
+    return all(map(_RULE.fullmatch, block))
 
 
-def without_front_matter(blocks):
-    """Yield the blocks of a book without title page and lists.
+def _without_front_matter(blocks):
+    """Yield the blocks of an iterator without title page and lists.
 
     Drops everything before the first paragraph of prose, and contents lists
     after it. If the first 400 blocks have no prose (verse, a play), keeps all.
     """
-    blocks = iter(blocks)
-    head = list(itertools.islice(blocks, _MAX_FRONT_BLOCKS))
+    head = list(itertools.islice(blocks, 400))
     texts = [" ".join(map(str.strip, block)) for block in head]
-    prose = [_is_prose(*pair) for pair in zip(head, texts)]
+    prose = list(map(_is_prose, head, texts))
     has_prose = any(prose)
     first = prose.index(True) if has_prose else 0
     while first and _is_sentence(head[first - 1], texts[first - 1]):
@@ -206,7 +186,7 @@ def _is_list(block):
 def _is_prose(block, text):
     return (
         len(text) >= 100
-        and text.endswith(_PROSE_END)
+        and text.endswith((*_SENTENCE_END, ","))
         and _share_lower(text) >= 0.85
         and not _is_apparatus(block, text)
         and ". " in text + " "

@@ -50,15 +50,6 @@ class Recipe:
         named = self.held_out_books
         return [] if named is None else [sorted(named)]
 
-    @property
-    def identity(self):
-        """Everything that determines the corpus, as a list for JSON."""
-        vocabulary = [self.tokenizer_type, self.vocabulary_size]
-        if self.tokenizer is not None:
-            vocabulary = [self.tokenizer.sha256]
-        split = [self.held_out_fraction, self.split_seed]
-        return [vocabulary, *split, *self.named]
-
     def held_out(self, names):
         """Return the held-out books among `names`."""
         if self.held_out_books is not None:
@@ -80,24 +71,16 @@ def prepare(
 ):
     """Tokenise books into `directory`; resume where a killed run stopped.
 
-    Files that are not books are skipped, logged and listed in the index. Each
-    process has a few pieces of text in memory at most. Until the end, the disk
-    holds the ids twice.
+    Files that are not books are skipped, logged and listed in the index. Until
+    the end, the disk holds the ids twice. Raises InputError if no book is
+    usable, or if the folder holds a different corpus or is in use.
 
     Args:
-        files: dict from name to path (`books.find_books`), or list of files
-            and folders.
-        directory: path of the folder to fill.
-        recipe: Recipe.
+        files: {name: path} (`books.find_books`), or list of files and folders.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
         distribute: `encode.in_processes`, or what `encode.in_beam` returns.
-        wait: bool. Whether to wait for another process that prepares this
-            folder, instead of raising InputError.
-
-    Raises:
-        InputError: no book is usable, another process prepares this folder,
-            or it holds a different corpus.
+        wait: bool. Wait for another process that uses the folder.
     """
     if not isinstance(files, dict):
         output = pathlib.Path(directory).resolve()
@@ -115,15 +98,12 @@ def prepare(
             " another folder"
         )
     with exclusive(directory, wait=wait):
-        tokenizer = recipe.tokenizer or train_tokenizer(
-            found, directory, recipe
-        )
+        tokenizer = find_or_train_tokenizer(found, directory, recipe)
+        hashes = [(book.name, book.sha256) for book in found]
         identity = [
             *(shards.FORMAT, tokenizer.sha256),
             *(recipe.held_out_fraction, recipe.split_seed),
-            *(shard_tokens, piece_bytes),
-            [(book.name, book.sha256) for book in found],
-            *recipe.named,
+            *(shard_tokens, piece_bytes, hashes, *recipe.named),
         ]
         request = files_lib.sha256_of_json(identity)
         scratch = directory / encode.PIECES
@@ -139,13 +119,10 @@ def prepare(
         dtype = shards.token_dtype(tokenizer.vocabulary_size)
         tasks = encode.tasks_of(found, piece_bytes)
         paths = _encode(tasks, scratch, tokenizer, dtype, distribute)
-        entries, counts = shards.write(
-            directory,
-            (encode.read_piece(path, dtype) for path in paths),
-            shard_tokens=shard_tokens,
-        )
+        pieces = (encode.read_piece(path, dtype) for path in paths)
+        entries, counts = shards.write(directory, pieces, shard_tokens)
         listed, without_text = _listed(found, tasks, counts, shard_tokens)
-        skipped = [*skipped, *without_text]
+        skipped += without_text
         if not listed:
             raise InputError(f"no text in any of {len(skipped)} files")
         index = {
@@ -193,14 +170,13 @@ def _encode(tasks, folder, tokenizer, dtype, distribute):
     for path in there.difference(paths):  # of other books, or incomplete
         path.unlink()
     left = [task for task, path in zip(tasks, paths) if path not in there]
-    if not left:
-        return paths
-    write = functools.partial(encode.write_piece, folder, tokenizer, dtype)
-    total = encode.total_bytes(tasks)
-    done = total - encode.total_bytes(left)
-    with console.bar("tokenising books", total, done=done) as advance:
-        for size in distribute(write, left):
-            advance(size)
+    if left:
+        write = functools.partial(encode.write_piece, folder, tokenizer, dtype)
+        total = encode.total_bytes(tasks)
+        done = total - encode.total_bytes(left)
+        with console.bar("tokenising books", total, done=done) as advance:
+            for size in distribute(write, left):
+                advance(size)
     return paths
 
 
@@ -216,18 +192,11 @@ def _listed(found, tasks, counts, shard_tokens):
             logging.warning("skipped %s: no text in it", book.name)
             skipped.append({"name": book.name, "reason": "no text in it"})
             continue
-        listed.append(
-            {
-                "name": book.name,
-                "sha256": book.sha256,
-                "split": "train",
-                "shard": place // shard_tokens,
-                "offset": place % shard_tokens,
-                "tokens": tokens,
-                "words": words,
-                "bytes": size,
-            }
-        )
+        shard, offset = divmod(place, shard_tokens)
+        entry = {"name": book.name, "sha256": book.sha256, "split": "train"}
+        entry |= {"shard": shard, "offset": offset}
+        entry |= {"tokens": tokens, "words": words, "bytes": size}
+        listed.append(entry)
         place += tokens
     return listed, skipped
 
@@ -242,10 +211,10 @@ def _split(directory, index, recipe):
         for start in range(0, listed[name]["tokens"], _READ_TOKENS):
             yield everything.read(number[name], start, start + _READ_TOKENS)
 
-    chosen = recipe.held_out(list(listed))
+    chosen = recipe.held_out(listed)
     # Named books stay held out, whatever their overlap.
     limit = OVERLAP_LIMIT if recipe.held_out_books is None else 1.0
-    kept, moved = split.overlaps(chosen, list(listed), read, limit=limit)
+    kept, moved = split.overlaps(chosen, listed, read, limit=limit)
     for name, overlap in (kept | moved).items():
         listed[name]["overlap"] = round(overlap, 6)
         if name in kept:
@@ -258,12 +227,9 @@ def _split(directory, index, recipe):
 
 
 def _totals(listed, skipped):
-    total = {
-        "books": len(listed),
-        "skipped": len(skipped),
-        "tokens": sum(book["tokens"] for book in listed),
-        "words": sum(book["words"] for book in listed),
-    }
+    total = {"books": len(listed), "skipped": len(skipped)}
+    for name in ("tokens", "words"):
+        total[name] = sum(book[name] for book in listed)
     for name in ("train", "held_out"):
         tokens = [b["tokens"] for b in listed if b["split"] == name]
         total[f"{name}_books"] = len(tokens)
@@ -279,10 +245,7 @@ def _save(tokenizer, directory, **identity):
 
 
 def tokenizer_of(directory, recipe, *, sha256):
-    """Return the tokenizer of a recipe, or else that of a prepared folder.
-
-    Its hash must be `sha256`, that of the tokenizer that made the ids.
-    """
+    """Return a recipe's or else a prepared folder's tokenizer, of this hash."""
     tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
         directory / shards.TOKENIZER
     )
@@ -295,12 +258,14 @@ def tokenizer_of(directory, recipe, *, sha256):
     return tokenizer
 
 
-def train_tokenizer(found, directory, recipe):
-    """Train a tokenizer on the training books and save it in `directory`.
+def find_or_train_tokenizer(found, directory, recipe):
+    """Return the tokenizer of a recipe, or one trained on the training books.
 
-    `found` are all books as `books.Book`; the held-out ones are not used. A
-    resumed run finds the tokenizer in `directory`.
+    `found` are all books as `books.Book`. A trained tokenizer is saved in
+    `directory`, where a resumed run finds it.
     """
+    if recipe.tokenizer is not None:
+        return recipe.tokenizer
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
     kind, size = recipe.tokenizer_type, recipe.vocabulary_size
@@ -322,11 +287,10 @@ def train_tokenizer(found, directory, recipe):
 
 
 def open_corpus(corpus, recipe):
-    """Return (`Shards`, `Tokenizer`) of a corpus.
+    """Return (`Shards`, `Tokenizer`) of a prepared folder or of `.txt` books.
 
-    It is the path of a prepared folder, a folder of `.txt` files, or a `.txt`
-    file. Books are prepared on first use in the cache (`files.cache_root`),
-    where all later runs with the same files and recipe find them.
+    `corpus` is the path of that folder, or of a folder or file of books, which
+    are prepared on first use in the cache (`files.cache_root`).
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):
@@ -347,26 +311,17 @@ def open_corpus(corpus, recipe):
             f"`held_out_books` are not those of the prepared {directory}: "
             "leave them out, or pass the .txt books"
         )
-    tokenizer = tokenizer_of(
-        directory, recipe, sha256=prepared.index["tokenizer"]["sha256"]
-    )
-    wanted = None if recipe.tokenizer else recipe.vocabulary_size
-    if wanted and tokenizer.vocabulary_size > wanted:
-        logging.warning(
-            f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
-            f" tokens, not the {wanted:,} of"
-            " `vocabulary_size`: prepare it again for a smaller network"
-        )
-    return prepared, tokenizer
+    sha256 = prepared.index["tokenizer"]["sha256"]
+    return prepared, tokenizer_of(directory, recipe, sha256=sha256)
 
 
 def cache_folder(kind, files, recipe):
-    """Create and return the cache folder for files {name: path} and a recipe.
-
-    Its name is `kind` and a hash of the recipe and of the files' names, sizes
-    and modification times.
-    """
+    """Create and return the cache folder of files {name: path} and a recipe."""
     listing = [[name, *books.stamp(path)] for name, path in files.items()]
-    identity = [shards.FORMAT, books.CLEANING, listing, recipe.identity]
+    vocabulary = [recipe.tokenizer_type, recipe.vocabulary_size]
+    if recipe.tokenizer is not None:
+        vocabulary = [recipe.tokenizer.sha256]
+    chosen = [recipe.held_out_fraction, recipe.split_seed, *recipe.named]
+    identity = [shards.FORMAT, books.CLEANING, listing, [vocabulary, *chosen]]
     key = files_lib.sha256_of_json(identity)
     return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

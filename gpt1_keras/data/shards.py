@@ -10,10 +10,8 @@ Every shard but the last has `shard_tokens` ids, so the position of a book in
 the corpus gives its shard; long books continue in the next shard.
 """
 
-import contextlib
 import dataclasses
 import functools
-import json
 import pathlib
 
 import numpy as np
@@ -26,8 +24,6 @@ from gpt1_keras.text import subwords
 FORMAT = 1
 INDEX = "index.json"
 TOKENIZER = "tokenizer"
-_VERIFIED = ".verified.json"
-_ALWAYS_HASHED_BYTES = 512 << 20
 # Without an index, the repeated command prepares the folder again.
 _REMEDY = f"remove its {INDEX} and prepare the books again"
 
@@ -55,26 +51,26 @@ class Shards:
 
     @classmethod
     def open(cls, directory):
-        """Open a prepared folder and verify it.
-
-        Shards of less than 512 MiB in total are hashed on every opening,
-        larger ones only if the size or time of a shard has changed since the
-        last verification.
-
-        Raises:
-            InputError: the index is missing or damaged, or a shard is missing
-                or changed.
-        """
+        """Open a prepared folder; raise InputError if it is damaged."""
         directory = pathlib.Path(directory)
         path = directory / INDEX
         try:
             index = files.parse_json(path.read_bytes())
-            _check_index(index)
+            sizes = _checked_shard_sizes(index)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{path} cannot be read ({error}): {_REMEDY}"
             ) from error
-        _verify(directory, index)
+        item_bytes = token_dtype(index["vocabulary_size"]).itemsize
+        for number, (tokens, shard) in enumerate(zip(sizes, index["shards"])):
+            path, size = directory / shard_name(number), tokens * item_bytes
+            if not path.is_file() or path.stat().st_size != size:
+                raise InputError(
+                    f"{path} is missing or does not have {size} bytes:"
+                    f" {_REMEDY}"
+                )
+            if files.sha256(path) != shard["sha256"]:
+                raise InputError(f"{path}: checksum mismatch: {_REMEDY}")
         return cls(directory, index)
 
     def summary(self):
@@ -127,10 +123,7 @@ class Split:
         )
 
     def read(self, book, start, end):
-        """Return tokens `start` to `end` of one book as int32 `[end - start]`.
-
-        An `end` beyond the end of the book is truncated.
-        """
+        """Return tokens `start` to `end`, at most, of a book: int32 `[n]`."""
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
         place, done = self._places[book] + int(start), 0
@@ -143,8 +136,26 @@ class Split:
         return ids
 
 
-def _shard_sizes(index):
-    """Return the number of ids in each shard, computed from the books."""
+def _checked_shard_sizes(index):
+    """Return the number of ids in each shard, computed from the books.
+
+    Raises ValueError unless the index has what other code relies on.
+    """
+    if index.get("format") != FORMAT:
+        raise ValueError(f"its format is {index.get('format')}, not {FORMAT}")
+    kinds = {"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict}
+    kinds |= {"total": dict, "shards": list, "books": list, "skipped": list}
+    files.check_kinds(index, kinds)
+    files.check_kinds(index["tokenizer"], {"sha256": str})
+    totals = ("books", "tokens", "held_out_books", "skipped")
+    files.check_kinds(index["total"], dict.fromkeys(totals, int))
+    kinds = dict(name=str, split=str, tokens=int, words=int, bytes=int)
+    for book in index["books"]:
+        files.check_kinds(book, kinds)
+        if book["split"] not in ("train", "held_out"):
+            raise ValueError(f"a book of split {book['split']!r}")
+    for shard in index["shards"]:
+        files.check_kinds(shard, {"sha256": str})
     tokens = sum(book["tokens"] for book in index["books"])
     places = range(0, tokens, index["shard_tokens"])
     if len(places) != len(index["shards"]):
@@ -152,67 +163,12 @@ def _shard_sizes(index):
     return [min(index["shard_tokens"], tokens - place) for place in places]
 
 
-# Entries that other code relies on -> type of the value.
-_INDEX_KINDS = {
-    **{"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict},
-    **{"total": dict, "shards": list, "books": list, "skipped": list},
-}
-_BOOK_KINDS = dict(name=str, split=str, tokens=int, words=int, bytes=int)
-_TOTALS = ("books", "tokens", "held_out_books", "skipped")
-
-
-def _check_index(index):
-    """Raise ValueError unless `index` can be read."""
-    if index.get("format") != FORMAT:
-        raise ValueError(f"its format is {index.get('format')}, not {FORMAT}")
-    files.check_kinds(index, _INDEX_KINDS)
-    files.check_kinds(index["tokenizer"], {"sha256": str})
-    files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
-    for book in index["books"]:
-        files.check_kinds(book, _BOOK_KINDS)
-        if book["split"] not in ("train", "held_out"):
-            raise ValueError(f"a book of split {book['split']!r}")
-    for shard in index["shards"]:
-        files.check_kinds(shard, {"sha256": str})
-    _shard_sizes(index)
-
-
-def _verify(directory, index):
-    """Raise InputError unless the shards are those of the index."""
-    states = {}
-    item_bytes = token_dtype(index["vocabulary_size"]).itemsize
-    for number, tokens in enumerate(_shard_sizes(index)):
-        path, size = directory / shard_name(number), tokens * item_bytes
-        if not path.is_file() or path.stat().st_size != size:
-            raise InputError(
-                f"{path} is missing or does not have {size} bytes: {_REMEDY}"
-            )
-        sha256 = index["shards"][number]["sha256"]
-        states[path.name] = [size, path.stat().st_mtime_ns, sha256]
-    is_large = sum(s[0] for s in states.values()) >= _ALWAYS_HASHED_BYTES
-    with contextlib.suppress(OSError, ValueError):
-        verified = (directory / _VERIFIED).read_bytes()
-        if is_large and files.parse_json(verified) == states:
-            return
-    for name, (_, _, sha256) in states.items():
-        if files.sha256(directory / name) != sha256:
-            raise InputError(
-                f"{directory / name}: checksum mismatch: {_REMEDY}"
-            )
-    if is_large:
-        with contextlib.suppress(OSError):  # the folder may be read-only
-            files.write_atomic(directory / _VERIFIED, json.dumps(states))
-
-
-def write(directory, pieces, *, shard_tokens):
+def write(directory, pieces, shard_tokens):
     """Write ids to the shards of a folder; replace those of a killed run.
 
-    Args:
-        pieces: iterable of (little-endian ids `[n]`, words, bytes).
-
-    Returns:
-        the shards' entries in the index, and (tokens, unknown tokens, words,
-        bytes) of each piece.
+    `pieces` are (little-endian ids `[n]`, words, bytes). Returns the shards'
+    entries in the index, and (tokens, unknown tokens, words, bytes) of each
+    piece.
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()

@@ -10,24 +10,19 @@ from gpt1_keras.errors import InputError
 
 _SHINGLE_TOKENS = 12  # about ten words; novels share hardly any such sequence
 _MAX_SHINGLES = 1 << 22
-_LARGEST = np.uint64(2**64 - 1)
-_FACTOR = 0x9E3779B97F4A7C15
 
 
 def choose(names, *, fraction, seed):
     """Return the names of random held-out books, in the order of the draw.
 
-    With a `fraction` above 0, at least one book is held out, unless there is
-    only one; one is always left for training.
+    A `fraction` above 0 holds out at least one of two or more books, never all.
     """
 
     def rank(name):
         return hashlib.sha256(f"{seed}:{name}".encode("utf-8")).hexdigest()
 
     ordered = sorted(names, key=rank)
-    if fraction == 0 or not ordered:
-        return []
-    count = max(1, round(fraction * len(ordered)))
+    count = max(1, round(fraction * len(ordered))) if fraction else 0
     return ordered[: min(count, len(ordered) - 1)]
 
 
@@ -57,17 +52,13 @@ def find(names, wanted):
 def overlaps(chosen, names, read, *, limit):
     """Measure how much of the held-out books occurs in training books.
 
-    Books with an overlap above `limit` go back to training, and the others are
-    compared with them, too. The book with the least overlap always stays.
+    The overlap is a share of a book's 12-token sequences. Books with more than
+    `limit` go back to training, and the others are compared with them, too. The
+    book with the least overlap always stays.
 
-    Args:
-        chosen: names of the held-out books.
-        names: names of all books.
-        read: function of a name; yields the book's ids in integer arrays.
-        limit: float, largest overlap: a share of a book's 12-token sequences.
-
-    Returns:
-        {name: overlap in [0, 1]} of the held-out books, and of those put back.
+    `chosen` and `names` are the names of the held-out and of all books;
+    `read(name)` yields a book's ids in integer arrays. Returns {name: overlap}
+    of the held-out books, and of those put back.
     """
     if not chosen:
         return {}, {}
@@ -85,7 +76,8 @@ def overlaps(chosen, names, read, *, limit):
 
     own = {name: np.unique(np.concatenate([*sampled(name)])) for name in chosen}
     # A sentinel at the end, so that every result of searchsorted is valid.
-    known = np.unique(np.concatenate([*own.values(), [_LARGEST]]))
+    largest = np.array([2**64 - 1], np.uint64)
+    known = np.unique(np.concatenate([*own.values(), largest]))
     is_found = np.zeros(len(known), bool)
 
     def mark(name):
@@ -120,6 +112,6 @@ def _shingle_hashes(ids):
     size = max(0, len(ids) - _SHINGLE_TOKENS + 1)
     hashes = np.zeros(size, np.uint64)
     for i in range(_SHINGLE_TOKENS):
-        hashes *= np.uint64(_FACTOR)
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
         hashes += one[i : i + size]
     return hashes

@@ -22,11 +22,10 @@ _NUM_MEASURED = 200  # examples from which tokens per character are estimated
 class RawTrainingExamples(example_batches.TrainingExamples):
     """`example_batches.TrainingExamples` that are tokenised during training.
 
-    A tf.data pipeline passes the texts of many steps at once through
-    `text.tf_tokenizer`, then the ids of each step through the function of
-    `tf_transforms` named `transform`. Examples are sorted by their length in
-    characters, not in tokens, so their order differs. Truncated examples are
-    not counted (`num_cut` is None), and `tokens_per_step` is an estimate.
+    `transform` is the name of a function of `tf_transforms`. Examples are
+    sorted by their length in characters, not in tokens, so their order differs.
+    Truncated examples are not counted (`num_cut` is None), and
+    `tokens_per_step` is an estimate.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         tokenizer,
         transform,
         max_sequence_length,
-        bucket_lengths,
         **order,
     ):
         measured = examples_lib.EncodedExamples(
@@ -55,9 +53,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
             num_cut=None,
             spec=measured.spec,
         )
-        super().__init__(
-            estimated, labels, bucket_lengths=sorted(bucket_lengths), **order
-        )
+        super().__init__(estimated, labels, **order)
         self._examples = examples
         self._fields = transforms.SIGNATURES[transform].fields
         self._num_candidates = measured.num_candidates
@@ -119,7 +115,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         )
         longest = tf.shape(candidates.token_ids)[-1]
         # The shortest bucket that fits, or else the longest sequence.
-        fitting = tf.constant(self._bucket_lengths)
+        fitting = tf.constant(sorted(self._bucket_lengths))
         fitting = tf.boolean_mask(fitting, fitting >= longest)
         length = tf.concat([fitting, longest[None]], axis=0)[0]
         length = tf.minimum(length, self._max_sequence_length)

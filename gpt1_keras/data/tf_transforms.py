@@ -1,12 +1,7 @@
 """`data.transforms` as TensorFlow graphs.
 
-Every transform is a function
-
-    transform(text, text_pair, choices, *, tokenizer, max_sequence_length)
-        -> Candidates
-
-where `text` and `text_pair` are ragged ids `[B, (ids)]` and `choices` is a
-`Choices`. Sequences and truncation are those of `data.transforms`.
+Every transform takes `text` and `text_pair` as ragged ids `[B, (ids)]` and
+`choices` as `Choices`, and returns `Candidates`.
 """
 
 import typing

@@ -9,17 +9,6 @@ where the texts are lists of ids (`encoded`) and `tokenizer` is any object with
 `start_id`, `delimiter_id` and `extract_id`, written `s`, `$` and `e` in the
 tables. Each sequence ends with its extract token, where the head reads.
 
-Examples:
-    >>> import types
-    >>> special = types.SimpleNamespace(
-    ...     start_id="s", delimiter_id="$", extract_id="e"
-    ... )
-    >>> sizes = {"tokenizer": special, "max_sequence_length": 16}
-    >>> similarity([5, 6], [7], **sizes).candidates
-    [['s', 5, 6, '$', 7, 'e'], ['s', 7, '$', 5, 6, 'e']]
-    >>> multiple_choice([5, 6], [7], ([8], [9, 8]), **sizes).candidates
-    [['s', 5, 6, 7, '$', 8, 'e'], ['s', 5, 6, 7, '$', 9, 8, 'e']]
-
 If an example has two texts, each is truncated to `max_sequence_length // 2 - 2`
 tokens, as in the released code (train.py, line 377).
 """
@@ -36,15 +25,11 @@ _NUM_SPECIAL = 3  # s, $ and e in a sequence of two texts
 
 
 class Signature(typing.NamedTuple):
-    """The fields of an `Example` that a transform reads, and its `C`.
-
-    `num_candidates` is None if it depends on the example. `shares_prefix` says
-    whether all candidates of an example begin alike.
-    """
+    """The fields of an `Example` that a transform reads, and its `C`."""
 
     fields: tuple
-    num_candidates: int | None
-    shares_prefix: bool = False
+    num_candidates: int | None  # None: it depends on the example
+    shares_prefix: bool = False  # whether all candidates begin alike
 
 
 SIGNATURES = {
@@ -117,9 +102,9 @@ def multiple_choice(
     |------|-----------|---------|------------------------------------|
     | 5 6  | 7         | 8, 9 8  | `s 5 6 7 $ 8 e`, `s 5 6 7 $ 9 8 e` |
 
-    The paper does not say how long documents are handled. Here the end of the
-    document is truncated, by the same amount for all choices, so that they
-    share everything before the delimiter. Choices are truncated only beyond
+    The paper does not say how long documents are handled. Here the document is
+    truncated by the same amount for all choices, so that they share everything
+    before the delimiter. Choices are truncated only beyond
     `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
     beside the longest choice.
     """
@@ -173,10 +158,9 @@ def _room(max_sequence_length, num_texts):
     """Return the largest number of tokens of a text, alone or one of two."""
     room = max_sequence_length // num_texts - 2
     if room < 1:
-        texts = "a text" if num_texts == 1 else "two texts"
         raise errors.InputError(
-            f"`sequence_length` {max_sequence_length} leaves no room for"
-            f" {texts}: give at least {3 * num_texts}"
+            f"`sequence_length` {max_sequence_length} leaves no room for text:"
+            f" give at least {3 * num_texts}"
         )
     return room
 

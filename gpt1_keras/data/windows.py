@@ -1,8 +1,4 @@
-"""Windows of T tokens in books: which tokens a step reads (numpy only).
-
-Training windows are a function of (seed, step). Held-out windows slide over
-each book so that every token but the first of the book is scored once.
-"""
+"""Windows of T tokens in books: which tokens a step reads (numpy only)."""
 
 import bisect
 
@@ -12,17 +8,6 @@ from absl import logging
 from gpt1_keras.errors import InputError
 
 _ROUNDS = 6
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
-
-
-def mix(values):
-    """Hash uint64 `[n]` to uint64 `[n]` (the finaliser of splitmix64)."""
-    values = values + _GOLDEN
-    values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
-    values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
-    return values ^ (values >> np.uint64(31))
 
 
 def hash_of(*parts):
@@ -31,15 +16,29 @@ def hash_of(*parts):
     for part in parts:
         if isinstance(part, int):
             part %= 1 << 64
-        result = mix(result ^ mix(np.atleast_1d(part).astype(np.uint64)))
+        result = _mix(result ^ _mix(np.atleast_1d(part).astype(np.uint64)))
     return result
 
 
-def permute(positions, size, keys):
-    """Apply a keyed pseudo-random permutation of 0 .. size-1 to `positions`.
+def _mix(values):
+    """Hash uint64 `[n]` to uint64 `[n]` (the finaliser of splitmix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
 
-    Maps integers `[n]` to int64 `[n]`; `keys` are uint64 `[n]` or `[1]`, and
-    each key gives another permutation.
+
+def shuffled(size, *key):
+    """Return 0 .. size-1 in the random order of a key of integers, int64."""
+    return np.argsort(hash_of(*key, np.arange(size)), kind="stable")
+
+
+def permute(positions, size, keys):
+    """Apply keyed pseudo-random permutations of 0 .. size-1 to `positions`.
+
+    Maps integers `[n]` to int64 `[n]`; `keys` are uint64 `[n]` or `[1]`.
     """
     half = max(1, -(-(int(size) - 1).bit_length() // 2))
     result = np.array(positions, np.uint64)
@@ -57,7 +56,7 @@ def _feistel(values, keys, half):
     left, right = values >> bits, values & mask
     for turn in range(_ROUNDS):
         # The high half of a mixed number is as random as the low one.
-        mixed = mix(right ^ mix(keys + np.uint64(turn)))
+        mixed = _mix(right ^ _mix(keys + np.uint64(turn)))
         left, right = right, left ^ (mixed & mask)
     return (left << bits) | right
 
@@ -65,27 +64,23 @@ def _feistel(values, keys, half):
 class TrainingWindows:
     """Random contiguous windows of T tokens, epoch after epoch.
 
-    In each epoch a book of n tokens has n // T + 1 windows, all different.
-    With a new random r in 1 .. T they start at
+    In each epoch a book of n tokens has n // T + 1 different windows, which
+    tile it from a random offset. With a new random r in 1 .. T they start at
 
         clip(r + (i - 1) * T, 0, n - T)     for i = 0 .. n // T
 
-    so that they tile the book from a random offset, and some of its first
-    tokens are seen twice. If that would leave many tokens at the end unseen
-    (2 * r < n % T), i starts at 1 instead and skips the first r tokens.
-    So every token is seen once an epoch, except that those within T of either
-    end of a book are seen, on average, between half and twice as often. A keyed
-    permutation orders the windows.
+    and some of the first tokens are seen twice. If that would leave many tokens
+    at the end unseen (2 * r < n % T), i starts at 1 instead and skips the first
+    r tokens. So every token is seen once an epoch, but those within T of either
+    end of a book, on average, between half and twice as often.
 
-    Args:
-        lengths: int `[N]`, tokens of each book; books shorter than T are not
-            used.
-        sequence_length: int, T, at least 2.
+    `lengths` `[N]` are the tokens of each book, and `sequence_length` is T, at
+    least 2.
 
     Attributes:
-        books: int64 `[R]`, the books that are used.
+        books: int64 `[R]`, the books that are used, of at least T tokens.
         borders: int64 `[R + 1]`, the index of each used book's first window,
-            with windows counted book by book; the last is `num_windows`.
+            counted book by book, and `num_windows`.
         num_windows: int, windows of an epoch.
     """
 
@@ -114,7 +109,8 @@ class TrainingWindows:
     def at(self, numbers):
         """Return (book, start), int64 `[n]`, of windows in training order.
 
-        `numbers` `[n]` count windows from 0 through all epochs.
+        `numbers` `[n]` count windows from 0 through all epochs; in each epoch,
+        a keyed permutation orders the windows.
         """
         epoch, position = np.divmod(numbers, self.num_windows)
         keys = hash_of(self._seed, 0, epoch)
@@ -124,20 +120,16 @@ class TrainingWindows:
     def in_order(self, epoch, window):
         """Return (book, start), int64 `[n]`, of windows before shuffling."""
         row = np.searchsorted(self.borders[1:], window, side="right")
-        phase = self._phase(epoch, row)
-        tile = window - self.borders[row] - 1
-        tile += 2 * phase < self._lengths[row] % self._sequence_length
+        book, length = self.books[row], self._lengths[row]
+        remainder = length % self._sequence_length
+        # r is drawn from 1 .. T, or 1 .. T-1 where T would repeat a window. The
+        # bias of the modulo is below 2 ** -40 for any real T.
+        choices = self._sequence_length - (remainder == 0)
+        drawn = hash_of(self._seed, 1, epoch, book) % choices.astype(np.uint64)
+        phase = 1 + drawn.astype(np.int64)
+        tile = window - self.borders[row] - 1 + (2 * phase < remainder)
         start = phase + tile * self._sequence_length
-        last = self._lengths[row] - self._sequence_length
-        return self.books[row], np.clip(start, 0, last)
-
-    def _phase(self, epoch, row):
-        """Draw r from 1 .. T, or 1 .. T-1 where T would repeat a window."""
-        is_multiple = self._lengths[row] % self._sequence_length == 0
-        choices = self._sequence_length - is_multiple
-        drawn = hash_of(self._seed, 1, epoch, self.books[row])
-        # The bias of the modulo is below 2 ** -40 for any real T.
-        return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
+        return book, np.clip(start, 0, length - self._sequence_length)
 
 
 def held_out_windows(lengths, *, sequence_length, stride, limit=None):
@@ -152,12 +144,9 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
     Returns int64 `[W, 4]`: the book of each window, and start, first scored
     token and end as positions in the book.
 
-    Args:
-        lengths: int `[N]`, tokens of each book.
-        sequence_length: int, T.
-        stride: int in 1 .. T-1; smaller gives more context and more work.
-        limit: int. Cover only about this many tokens, from the beginnings of
-            all books; None: all tokens.
+    `lengths` `[N]` are the tokens of each book. A smaller `stride` in 1 .. T-1
+    gives more context and more work. With a `limit`, only about this many
+    tokens are covered, from the beginnings of all books.
     """
     lengths = np.asarray(lengths, np.int64)
     if limit is not None:  # Truncate all books to one length.
@@ -167,18 +156,13 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
             key=lambda cut: np.minimum(lengths, cut).sum(),
         )
         lengths = np.minimum(lengths, max(2, cut))
-    parts = [
-        _slide(book, int(length), sequence_length, stride)
-        for book, length in enumerate(lengths)
-        if length >= 2
-    ]
-    return np.concatenate([np.zeros((0, 4), np.int64), *parts])
-
-
-def _slide(book, length, sequence_length, stride):
-    """Return the windows of one book, `[W, 4]`."""
-    num_more = max(0, -(-(length - sequence_length) // stride))
-    end = np.minimum(sequence_length + stride * np.arange(num_more + 1), length)
-    start = np.maximum(end - sequence_length, 0)
-    first_scored = np.concatenate([[1], end[:-1]])
-    return np.stack([np.full_like(end, book), start, first_scored, end], axis=1)
+    found = [np.zeros((0, 4), np.int64)]
+    for book in np.flatnonzero(lengths >= 2):
+        num_more = max(0, -(-(lengths[book] - sequence_length) // stride))
+        end = sequence_length + stride * np.arange(num_more + 1)
+        end = np.minimum(end, lengths[book])
+        start = np.maximum(end - sequence_length, 0)
+        first_scored = np.concatenate([[1], end[:-1]])
+        books = np.full_like(end, book)
+        found.append(np.stack([books, start, first_scored, end], axis=1))
+    return np.concatenate(found)

@@ -1,5 +1,6 @@
 import collections
 import functools
+from unittest import mock
 
 import hypothesis
 import numpy as np
@@ -88,16 +89,16 @@ def one_graph():
 
 def make(novels, *, pieces=None, lengths=None, seed=0, size=B):
     found, ids, tokenizer = novels
-    return tf_raw_text.RawTextBatches(
-        pieces or found,
-        lengths or list(map(len, ids)),
+    lengths = lengths or list(map(len, ids))
+    corpus = mock.Mock(
+        pieces=pieces or found,
         tokenizer=tokenizer,
-        frequent=["the", "old"],
-        batch_size=size,
-        sequence_length=T,
-        seed=seed,
+        index={"frequent": ["the", "old"]},
         pool_books=3,
     )
+    corpus.split.return_value.lengths = lengths
+    options = {"batch_size": size, "sequence_length": T, "seed": seed}
+    return tf_raw_text.RawTextBatches(corpus, **options)
 
 
 @pytest.fixture(scope="module")

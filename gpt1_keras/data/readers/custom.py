@@ -1,9 +1,8 @@
 """The user's own TSV, CSV or JSONL files as the splits of a benchmark.
 
-Columns have names; TSV has no quoting, CSV does. A `.txt` file has no columns
-but a text on each line, for predictions. Unlike official files, these can be
-corrected by the user: all unusable rows are listed at once, with line and
-column, and stop the run, or are skipped if the user chooses so. What is only
+Columns have names; TSV has no quoting, CSV does. A `.txt` file has a text on
+each line, for predictions. All unusable rows are listed at once, with line and
+column; they stop the run, or are skipped if the user chooses so. What is only
 suspicious, such as repeated texts, causes a warning.
 """
 
@@ -27,8 +26,8 @@ from gpt1_keras.data.readers import rows as rows_lib
 
 BadRows = typing.Literal["stop", "skip"]
 _MOST_LISTED = 20  # rows
-# A quoted field: doubled quotes between two quotes, as in `"a ""b"" c"`.
-_QUOTED = re.compile('"[^"]*(""[^"]*)+"')
+# Doubled quotes between two quotes, as in `"a ""b"" c"`.
+_is_quoted = re.compile('"[^"]*(""[^"]*)+"').fullmatch
 
 
 class Table(typing.NamedTuple):
@@ -36,27 +35,25 @@ class Table(typing.NamedTuple):
 
     path: pathlib.Path | rows_lib.StandardInput
     names: list  # of str, the columns in order of appearance
-    # (line number from 1, dict from name to value). Values are str, or any
-    # JSON value; a JSONL row has only its own names.
+    # (line number from 1, {name: value}). Values are str, or any JSON value; a
+    # JSONL row has only its own names.
     rows: list
     bad: dict  # {line: what is wrong}, the rows that cannot be parsed
 
     def texts(self):
         """Return all texts of the rows, whatever the column."""
         values = [value for _, row in self.rows for value in row.values()]
-        values += [
-            v for value in values if isinstance(value, list) for v in value
-        ]
-        return [value for value in values if isinstance(value, str)]
+        lists = [value for value in values if isinstance(value, list)]
+        found = itertools.chain(values, *lists)
+        return [value for value in found if isinstance(value, str)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Columns:
     """The names of a file's columns, by what they hold.
 
-    `choices` names a column for each choice, or one column of a JSONL file that
-    holds lists. With `is_score`, labels are numbers to be predicted. If `label`
-    is None, no labels are read.
+    `choices` are a column for each choice, or one JSONL column of lists. With
+    `is_score`, labels are numbers. If `label` is None, no labels are read.
     """
 
     text: str
@@ -76,13 +73,9 @@ class Known(typing.NamedTuple):
 def read_table(path, text="text"):
     """Read a `.tsv`, `.csv`, `.jsonl` or `.txt` file into a `Table`.
 
-    Args:
-        path: `pathlib.Path` or `rows.StandardInput`.
-        text: str, the name to give to the only column of a `.txt` file.
-
-    Raises:
-        InputError: the file is missing, empty or of another type, or its
-            header cannot be used.
+    `path` is a `pathlib.Path` or `rows.StandardInput`, `text` the name to give
+    to the only column of a `.txt` file. Raises InputError if the file is
+    missing, empty or of another type, or its header cannot be used.
     """
     kind, rows, bad = path.suffix.lower(), [], {}
     if kind not in _FORMATS:
@@ -99,10 +92,8 @@ def read_table(path, text="text"):
             is_utf8 = str(row) != rows_lib.NOT_UTF8
             remedy = advice if is_utf8 else "save the file as UTF-8"
             bad[line] = f"{row}; {remedy}"
-        elif kind == ".txt":  # It has no columns.
-            rows.append((line, {text: row}))
-        else:
-            rows.append((line, row))
+        else:  # A .txt file has no columns.
+            rows.append((line, {text: row} if kind == ".txt" else row))
     if not rows and not bad:
         raise errors.InputError(f"{path} has no rows: add examples to it")
     if kind == ".tsv":
@@ -133,16 +124,14 @@ _FORMATS = {
 def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
     """Return the rows of a `Table` as a list of Example.
 
+    Unusable rows are logged and raise InputError, as does a missing column.
+
     Args:
-        is_labelled: bool. Whether every row must have a label; if not, the
-            column may be missing or empty, and the label is None.
+        is_labelled: bool. Whether every row must have a label; if not, it is
+            None where the column is missing or empty.
         known: `Known`. Rows with other labels cannot be used.
         skipped: list to which unusable rows are added as (file, line, what is
-            wrong, text), all str; None: they stop the run.
-
-    Raises:
-        InputError: rows cannot be used (all of them are logged before); or no
-            row is left; or a column is missing.
+            wrong, text), all str, if others are left; None: they raise.
     """
     rows, bad = _examples(table, columns, is_labelled)
     bad |= misfits(rows, known, columns.label)
@@ -192,18 +181,13 @@ def _texts(table):
 
 
 def report_skipped(skipped, folder):
-    """Write the rows that `read_rows` skipped to `skipped_rows.tsv`, if any.
-
-    Removes that of an earlier run. Texts are escaped as in `files.escape_line`.
-    """
+    """Write skipped rows to `skipped_rows.tsv`; without any, remove it."""
     path = folder / "skipped_rows.tsv"
     path.unlink(missing_ok=True)
     if not skipped:
         return
-    lines = [
-        "\t".join(map(files.escape_line, row)) + "\n"
-        for row in (("file", "line", "what", "row"), *skipped)
-    ]
+    rows = [("file", "line", "what", "row"), *skipped]
+    lines = ["\t".join(map(files.escape_line, row)) + "\n" for row in rows]
     content = "".join(lines).encode("utf-8", "backslashreplace")
     files.write_atomic(path, content)
     logging.warning(f"skipped rows: {path}")
@@ -235,10 +219,9 @@ def _examples(table, columns, is_labelled):
     rows, bad = [], dict(table.bad)
     for line, values in table.rows:
         try:
-            text, text_pair = (
-                "" if name is None else _text(values.get(name), name)
-                for name in (columns.text, columns.text_pair)
-            )
+            text = _text(values.get(columns.text), columns.text)
+            pair = columns.text_pair
+            text_pair = _text(values.get(pair), pair) if pair else ""
             choices = _choices(values, columns.choices)
             label = _label(values, columns, choices, is_labelled)
         except rows_lib.BadRow as error:
@@ -316,14 +299,11 @@ def read_splits(
     """Read a train `Table` and up to two further files, all with labels.
 
     Without a dev file, the share `dev_fraction` of each class is held out, all
-    rows of the same text on one side, and the same rows for the same `seed`.
-    `low` and `high` are the lowest and the highest possible score; None takes
-    that of the training rows. For `skipped`, see `read_rows`.
-
-    Returns:
-        ({split: list of Example}, `Known` of the training rows).
+    rows of the same text on one side, as determined by `seed`. `low` and `high`
+    are the lowest and the highest possible score; None takes that of the
+    training rows. For `skipped`, see `read_rows`. Returns ({split: list of
+    Example}, `Known` of the training rows).
     """
-    has_classes = not (columns.choices or columns.is_score)
     rows, bad = _examples(table, columns, is_labelled=True)
     known = _known(rows, columns, low, high, needs_two=dev is None)
     problem = "which only one text has, so none can be held out"
@@ -336,7 +316,7 @@ def read_splits(
             " another one, or set `label`"
         )
     warn_of_repetitions(table.path, rows)
-    if has_classes:
+    if known.class_names:
         warn_of_spellings(table.path, rows)
     examples = {"train": rows}
     for split, path in (("dev", dev), ("test", test)):
@@ -348,9 +328,8 @@ def read_splits(
             warn_of_repetitions(path, examples[split])
             warn_of_overlap(table.path, rows, path, examples[split])
     if dev is None:
-        dev = table.path
         examples["train"], examples["dev"] = _hold_out(
-            dev, rows, has_classes, dev_fraction, seed
+            table.path, rows, bool(known.class_names), dev_fraction, seed
         )
     return examples, known
 
@@ -385,18 +364,12 @@ def _hold_out(path, rows, has_classes, fraction, seed):
         count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
         for i in generator.permutation(len(groups))[:count]:
             held_out.update(row.line for row in groups[i])
-    return tuple(
-        [row for row in rows if (row.line in held_out) == is_dev]
-        for is_dev in (False, True)
-    )
+    train = [row for row in rows if row.line not in held_out]
+    return train, [row for row in rows if row.line in held_out]
 
 
 def _strata(rows, has_classes):
-    """Return {label: groups of rows that have the same text}.
-
-    The first row of a group determines its label. Without classes, all groups
-    are in one stratum.
-    """
+    """Return {label: groups of rows of the same text}; "" without classes."""
     strata = collections.defaultdict(list)
     for group in _by_text(rows).values():
         strata[group[0].label if has_classes else ""].append(group)
@@ -419,10 +392,10 @@ def _plain(label):
 
 
 def misfits(rows, known, column, problem="which no training row has"):
-    """Return {line: what is wrong} of rows that differ from a `Known`.
+    """Return {line: what is wrong} of rows that do not fit a `Known`.
 
-    Rows also differ if most rows have another number of choices. `column` names
-    the label's column; `problem` says what is wrong with an unknown class.
+    The number of choices must be that of most rows. `column` names the label's
+    column; `problem` says what is wrong with an unknown class.
     """
     counts = collections.Counter(len(row.choices) for row in rows)
     usual = max(counts, key=counts.get, default=0)
@@ -450,9 +423,7 @@ def misfits(rows, known, column, problem="which no training row has"):
 
 def _warn_of_quotes(path, rows):
     """Warn about fields of a TSV file that look quoted, as by pandas."""
-    quoted = [
-        line for line, row in rows if any(map(_QUOTED.fullmatch, row.values()))
-    ]
+    quoted = [line for line, row in rows if any(map(_is_quoted, row.values()))]
     if quoted:
         logging.warning(
             f"{path}: {len(quoted)} rows seem to be quoted, as in line"
@@ -478,17 +449,14 @@ def warn_of_spellings(path, rows):
 def warn_of_repetitions(path, rows):
     """Warn about rows that repeat an earlier one, whatever their labels."""
     repeated = [group for group in _by_text(rows).values() if len(group) > 1]
-    contradictory = [
-        group for group in repeated if len({r.label for r in group}) > 1
-    ]
+    mixed = [group for group in repeated if len({r.label for r in group}) > 1]
     if repeated:
-        rows_of_first = (contradictory or repeated)[0][:9]
-        first = ", ".join(f"line {r.line} {r.label!r}" for r in rows_of_first)
+        shown = (mixed or repeated)[0][:9]
+        shown = ", ".join(f"line {r.line} {r.label!r}" for r in shown)
         logging.warning(
             f"{path}: {len(repeated)} repeated texts, in"
-            f" {sum(map(len, repeated))} of {len(rows)} rows;"
-            f" {len(contradictory)} of them have contradictory labels; such as"
-            f" {first}"
+            f" {sum(map(len, repeated))} of {len(rows)} rows; {len(mixed)} of"
+            f" them have contradictory labels; such as {shown}"
         )
 
 

@@ -4,9 +4,8 @@ Wang et al. 2018, https://gluebenchmark.com. Each function reads a split
 (`train`, `dev` or `test`) of one task from `DATA_DIR/glue/<folder>` or
 `DATA_DIR/<folder>`. Columns are found by the names in the header.
 
-The test files have no labels (`label=None`), and the server expects a
-prediction for each of their rows. So a bad row of a test file becomes an
-example with an empty text.
+Test files have no labels (`label=None`). The server expects a prediction for
+each of their rows, so a bad one becomes an example with an empty text.
 """
 
 import functools
@@ -39,8 +38,7 @@ def _read(
 ):
     """Return the examples of a file, by default `<split>.tsv`.
 
-    `texts` names its one or two columns with text, `label` that of the label;
-    `class_names` is () for a score.
+    `texts` and `label` name columns; `class_names` is () for a score.
     """
     name = f"{split}_{group}" if group else split
     path = _find(data_dir, folder, file or f"{name}.tsv")
@@ -49,12 +47,9 @@ def _read(
     def parse(row):
         found = [rows.text_of(row.get(column), column) for column in texts]
         value = row.get(label)
-        if is_test and value is None:
-            return examples.Example(*found, group=group)
-        parsed = (
-            rows.label_of(value, class_names) if class_names else _score(value)
-        )
-        return examples.Example(*found, label=parsed, group=group)
+        if value is not None or not is_test:
+            value = _label(value, class_names)
+        return examples.Example(*found, label=value, group=group)
 
     _, named = rows.named(path, rows.tab_separated(path), header)
     substitute = examples.Example("", group=group) if is_test else None
@@ -63,6 +58,18 @@ def _read(
 
 def _find(data_dir, folder, file):
     return rows.find_file(data_dir, [f"glue/{folder}", folder], file)
+
+
+def _label(value, class_names):
+    if class_names:
+        return rows.label_of(value, class_names)
+    score = rows.number_of(value)
+    if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
+        raise rows.BadRow(
+            f"score {value!r} is not a number from {LOWEST_SCORE} to"
+            f" {HIGHEST_SCORE}"
+        )
+    return score
 
 
 # Is a film review positive?
@@ -98,9 +105,8 @@ def read_cola(data_dir, split):
 def read_mnli(data_dir, split):
     """MNLI: does a premise entail a hypothesis?
 
-    dev and test are the matched file, then the mismatched one (genres that are
-    not in train), each as a group. If the mismatched file is missing, only the
-    matched one is read, with a warning.
+    dev and test are the groups "matched" and "mismatched" (genres that are not
+    in train), a file each; the latter may be missing.
     """
     place = ("MNLI", _SENTENCES, THREE_WAY, data_dir, split)
     read = functools.partial(_read, *place, label="gold_label")
@@ -113,13 +119,3 @@ def read_mnli(data_dir, split):
         logging.warning("no MNLI/%s_mismatched.tsv: matched rows only", split)
         return matched
     return matched + read(group="mismatched")
-
-
-def _score(text):
-    score = rows.number_of(text)
-    if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
-        raise rows.BadRow(
-            f"score {text!r} is not a number from {LOWEST_SCORE} to"
-            f" {HIGHEST_SCORE}"
-        )
-    return score

@@ -2,9 +2,8 @@
 
 - SNLI (Bowman et al. 2015), https://nlp.stanford.edu/projects/snli: one JSON
   object on each line.
-- SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the files of
-  its folder `tsv_format`, without header or quoting: premise, hypothesis,
-  label.
+- SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the folder
+  `tsv_format`, without header or quoting.
 """
 
 from gpt1_keras.data import examples
@@ -12,35 +11,30 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import rows
 
 SCITAIL_LABELS = ("entails", "neutral")
-_NO_GOLD_LABEL = "-"
 
 
 def read_snli(data_dir, split):
-    """Read `train`, `dev` or `test` of SNLI from `DATA_DIR/snli`.
-
-    Pairs without a gold label are dropped.
-    """
+    """Read `train`, `dev` or `test` of SNLI from `DATA_DIR/snli`."""
     folders = ["snli", "snli/snli_1.0", "snli_1.0"]
     path = rows.find_file(data_dir, folders, f"snli_1.0_{split}.jsonl")
     return rows.collect(path, rows.json_lines(path), _snli_example)
 
 
 def _snli_example(row):
-    if row.get("gold_label") == _NO_GOLD_LABEL:
+    label = row.get("gold_label")
+    if label == "-":  # The annotators disagree.
         return None
     return examples.Example(
         rows.text_of(row.get("sentence1"), "sentence1"),
         rows.text_of(row.get("sentence2"), "sentence2"),
-        label=rows.label_of(row.get("gold_label"), glue.THREE_WAY),
+        label=rows.label_of(label, glue.THREE_WAY),
     )
 
 
 def read_scitail(data_dir, split):
     """Read `train`, `dev` or `test` of SciTail from `DATA_DIR/scitail`."""
-    folders = [
-        *("scitail/tsv_format", "scitail"),
-        *("scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"),
-    ]
+    folders = ["scitail/tsv_format", "scitail"]
+    folders += ["scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"]
     path = rows.find_file(data_dir, folders, f"scitail_1.0_{split}.tsv")
     columns = ["premise", "hypothesis", "label"]
     _, found = rows.named(path, rows.tab_separated(path), columns)

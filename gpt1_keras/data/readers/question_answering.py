@@ -15,16 +15,12 @@ from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import rows
 
-RACE_GROUPS = ("middle", "high")
 _RACE_ANSWERS = ("A", "B", "C", "D")
-
-VALIDATION_FILE = "cloze_test_val__spring2016 - cloze_test_ALL_val.csv"
-TEST_FILE = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
+_VALIDATION_FILE = "cloze_test_val__spring2016 - cloze_test_ALL_val.csv"
+_TEST_FILE = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
 _SENTENCES = tuple(f"InputSentence{i}" for i in range(1, 5))
 _ENDINGS = ("RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2")
 _CLOZE_ANSWERS = ("1", "2")
-_SEED = 3535999445
-_NUM_STORIES, _NUM_DEV = 1871, 374
 
 
 def read_race(data_dir, split):
@@ -32,12 +28,11 @@ def read_race(data_dir, split):
 
     Returns a list of Example, one for each question: text is the passage,
     text_pair the question, label the index of the right choice, group
-    `middle` or `high`. First middle, then high, each by the number of the
-    passage.
+    "middle" or "high". First middle, then high, each by the passage's number.
     """
     folder = rows.find_file(data_dir, ["race/RACE", "RACE", "race"], split)
     files = []
-    for group in RACE_GROUPS:
+    for group in ("middle", "high"):
         found = (folder / group).glob("[!.]*.txt")
         # 9.txt before 10.txt.
         files += sorted(found, key=lambda path: (len(path.stem), path.stem))
@@ -53,20 +48,19 @@ def read_race(data_dir, split):
 def _questions(files, description):
     """Yield (place, arguments of `_race_example` or a `BadRow`)."""
     with console.bar(description, len(files)) as advance:
-        for path, found in rows.parsed(zip(files, files), _read_passage):
-            if isinstance(found, rows.BadRow):
-                yield str(path), found
-            else:
-                for i, question in enumerate(found, 1):
+        for path in files:
+            try:
+                for i, question in enumerate(_read_passage(path), 1):
                     yield f"{path} question {i}", question
+            except rows.BadRow as error:
+                yield str(path), error
             advance(1)
 
 
 def _read_passage(path):
     """Return the arguments of `_race_example` of each question."""
     passage = rows.parse_json(path.read_bytes())
-    names = ("questions", "options", "answers")
-    columns = [passage.get(name) for name in names]
+    columns = [passage.get(n) for n in ("questions", "options", "answers")]
     are_lists = all(isinstance(column, list) for column in columns)
     if not are_lists or len(set(map(len, columns))) != 1:
         raise rows.BadRow(
@@ -92,24 +86,24 @@ def _race_example(article, question, options, answer, group):
 def read_story_cloze(data_dir, split):
     """Read a split from `DATA_DIR/story_cloze`.
 
-    Returns a list of Example: text is the story, its sentences joined by a
-    space, choices the two endings, label the index of the right one.
+    Returns a list of Example: text is the story in one line, choices the two
+    endings, label the index of the right one.
     """
-    file = TEST_FILE if split == "test" else VALIDATION_FILE
+    file = _TEST_FILE if split == "test" else _VALIDATION_FILE
     path = rows.find_file(data_dir, ["story_cloze", ""], file)
     _, found = rows.named(path, rows.comma_separated(path))
     stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
     # 374 of 1,871 stories; the same share if their number differs.
-    num_dev = max(1, round(len(stories) * _NUM_DEV / _NUM_STORIES))
+    num_dev = max(1, round(len(stories) * 374 / 1871))
     if num_dev >= len(stories):
         raise errors.InputError(
             f"{path} has only {len(stories)} story, too few to split into"
             " train and dev: use the official file"
         )
     train, dev = model_selection.train_test_split(
-        stories, test_size=num_dev, random_state=_SEED
+        stories, test_size=num_dev, random_state=3535999445
     )
     return train if split == "train" else dev
 

@@ -1,9 +1,9 @@
 """Rows of text files with tabs, commas or JSON lines; examples from rows.
 
 `text_lines`, `tab_separated`, `comma_separated` and `json_lines` yield
-`(line, row)` with the line number counted from 1. A row that cannot be parsed
-is yielded as a `BadRow`. Files are UTF-8, with or without a byte order mark;
-blank lines are skipped.
+`(line, row)` with the line number counted from 1, and a `BadRow` for a row that
+cannot be parsed. Files are UTF-8, with or without a byte order mark; blank
+lines are skipped.
 """
 
 import csv
@@ -18,19 +18,13 @@ from absl import logging
 from gpt1_keras import errors
 from gpt1_keras import files
 
-# The run stops if more than this share of a file's rows (and more than one row)
-# is bad.
-TOLERATED_SHARE = 0.01
+TOLERATED_SHARE = 0.01  # of bad rows in a file; one is always tolerated
 NOT_UTF8 = "not UTF-8"
 _NUM_REPORTED = 5
-_LONGEST_FIELD = 2**31 - 1
 
 
 def find_file(data_dir, folders, *names):
-    """Return the path of a file or folder below `data_dir`.
-
-    It is the first of the `names` that is in one of the `folders`.
-    """
+    """Return the path of the first of `names` in `folders` of `data_dir`."""
     root = pathlib.Path(data_dir)
     places = [root / folder / name for name in names for folder in folders]
     for path in places:
@@ -45,10 +39,9 @@ def find_file(data_dir, folders, *names):
 class StandardInput:
     """All of standard input, in place of the path of a file.
 
-    `suffix` is inferred from the content: ".jsonl" if it begins with a brace,
-    or with a bracket and JSON after it; ".tsv" if the first line has a tab;
-    ".csv" if `has_columns` or the first line names `column`; else ".txt", one
-    text on each line.
+    `suffix` is inferred: ".jsonl" if the content begins like a JSON object or
+    list; ".tsv" if the first line has a tab; ".csv" if `has_columns` or the
+    first line names `column`; else ".txt", one text on each line.
     """
 
     def __init__(self, column, has_columns):
@@ -63,9 +56,10 @@ class StandardInput:
             self.suffix = ".jsonl"
         elif "\t" in first:
             self.suffix = ".tsv"
+        elif has_columns or column in names:
+            self.suffix = ".csv"
         else:
-            is_table = has_columns or column in names
-            self.suffix = ".csv" if is_table else ".txt"
+            self.suffix = ".txt"
 
     def __str__(self):
         return "standard input"
@@ -87,12 +81,11 @@ def collect(source, rows, parse, *, substitute=None):
             line, or a str such as "1.txt question 2".
         parse: function from a row to an example, or to None if the row is not
             wanted; may raise `BadRow`.
-        substitute: example that replaces a bad row where every row needs a
-            prediction; None skips bad rows.
+        substitute: example that replaces a bad row; None skips bad rows.
 
     Raises:
-        InputError: there is no row or no good one, or more than
-            `TOLERATED_SHARE` of the rows (and more than one row) are bad.
+        InputError: there is no good row, or more than one bad row and more than
+            `TOLERATED_SHARE` of all.
     """
     remedy = "skipped" if substitute is None else "read as empty"
     examples, total, bad = [], 0, []
@@ -134,10 +127,7 @@ def parsed(rows, parse):
 
 
 def text_lines(path):
-    """Yield (line number, text) of a file's lines, without line ends.
-
-    A carriage return within a line becomes a space.
-    """
+    """Yield (line, text without its end); carriage returns become spaces."""
     for line, text in enumerate(lines(path), 1):
         if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
             yield line, BadRow(NOT_UTF8)
@@ -146,19 +136,16 @@ def text_lines(path):
 
 
 def tab_separated(path):
-    """Yield (line, list of str) of a file with tabs and no quoting.
-
-    As in the GLUE files, a quote is a character like any other.
-    """
+    """Yield (line, list of str) of a file with tabs and without quoting."""
     return parsed(text_lines(path), lambda text: text.split("\t"))
 
 
 def comma_separated(path, **dialect):
     """Yield (line, list of str) of a quoted file; fields may have line breaks.
 
-    `dialect` has arguments of `csv.reader`; the default delimiter is a comma.
+    `dialect` has arguments of `csv.reader`.
     """
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(2**31 - 1)
     reader = csv.reader(lines(path), **dialect)
     while True:
         line = reader.line_num + 1
@@ -197,15 +184,10 @@ def named(path, rows, names=None):
         ["1", "x"]   ->   {"a": "1", "b": "x"}
         ["2"]        ->   BadRow: 1 column, not 2
 
-    Args:
-        path: of the file, for messages.
-        rows: iterator of (line, list of str or `BadRow`).
-
-    Returns:
-        the list of names, and an iterator of (line, dict or `BadRow`).
-
-    Raises:
-        InputError: the header cannot be read or has a name twice.
+    `path` is for messages, `rows` an iterator of (line, list of str or
+    `BadRow`). Returns the list of names, and an iterator of (line, dict or
+    `BadRow`). Raises InputError if the header cannot be read or has a name
+    twice.
     """
     if names is None:
         line, header = next(rows, (1, []))
@@ -219,8 +201,7 @@ def named(path, rows, names=None):
         twice = [name for name in names if name and names.count(name) > 1]
         if twice:
             raise errors.InputError(
-                f"{path} line {line} names column {twice[0]!r} twice: rename"
-                " one"
+                f"{path} line {line} names column {twice[0]!r} twice: rename it"
             )
 
     def by_name(row):

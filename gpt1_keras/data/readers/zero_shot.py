@@ -4,22 +4,21 @@ In a Winograd schema, a pronoun refers to one of several candidates:
 
 - Definite Pronoun Resolution (Rahman and Ng 2012), `dpr/{train,test}.c.txt`,
   and the Pronoun Disambiguation Problems, `winograd/PDP.txt`: blocks of four
-  lines, separated by a blank one: sentence, pronoun, candidates separated by
-  commas, the right candidate.
-- WSC273 (Levesque et al. 2012): `winograd/WSCollection.xml` of
+  lines between blank ones: sentence, pronoun, candidates separated by commas,
+  the right candidate.
+- WSC273 (Levesque et al. 2012): the first 273 schemas of
+  `winograd/WSCollection.xml`, which has grown to 285, from
   https://cs.nyu.edu/~davise/papers/WinogradSchemas/WS.html, or blocks in
-  `winograd/WSC273.txt`. The collection has grown to 285 schemas; WSC273 is its
-  first 273.
+  `winograd/WSC273.txt`.
 
 In these Examples, text is the sentence with `BLANK` in place of the pronoun,
 text_pair the pronoun ("" if the file itself hides it, as PDP.txt does),
 choices the candidates and label the index of the right one.
 
-LAMBADA (Paperno et al. 2016) asks for the last word of a passage. The plain
-text files of https://zenodo.org/records/2630551 have one passage on each line,
-lower-cased and tokenised as in the Penn Treebank. The files
-`lambada_<split>.jsonl` of OpenAI and of evaluation harnesses, one object with
-`text` on each line, have the passages as in the books.
+LAMBADA (Paperno et al. 2016) asks for the last word of a passage. The files of
+https://zenodo.org/records/2630551 have a passage on each line, lower-cased and
+tokenised as in the Penn Treebank; those of OpenAI, `lambada_<split>.jsonl`,
+have the passages as in the books.
 """
 
 import itertools
@@ -37,10 +36,7 @@ _CONJUNCTIONS = frozenset(
     "after although and as because before but if since so that though unless"
     " until when whereas while who".split()
 )
-_LAMBADA = {
-    "dev": "lambada_development_plain_text.txt",
-    "test": "lambada_test_plain_text.txt",
-}
+_LAMBADA = {"dev": "development", "test": "test"}
 _WINOGRAD = ("winograd", "")  # folders
 _LINES = ("sentence", "pronoun", "candidates", "right candidate")
 
@@ -52,8 +48,7 @@ def read_dprd(data_dir, split):
     is meant. Of those after the first mention of every candidate, we take the
     first that directly follows a conjunction, or else the first one.
     """
-    file = f"{split}.c.txt"
-    return _read_blocks(rows.find_file(data_dir, ["dpr", ""], file))
+    return _read_blocks(rows.find_file(data_dir, ["dpr", ""], f"{split}.c.txt"))
 
 
 def read_pdp(data_dir, split):
@@ -62,10 +57,7 @@ def read_pdp(data_dir, split):
 
 
 def read_wsc(data_dir, split):
-    """Read `test`, the only split of WSC273.
-
-    The `.xml` file is preferred, because it marks the pronoun.
-    """
+    """Read `test`, the only split of WSC273; the `.xml` marks the pronoun."""
     files = ("WSCollection.xml", "WSC273.txt", "wsc273.txt")
     path = rows.find_file(data_dir, _WINOGRAD, *files)
     return _read_xml(path) if path.suffix == ".xml" else _read_blocks(path)
@@ -93,8 +85,8 @@ def _parse_block(block):
 def _blocks(path):
     """Yield (first line number, lines) between blank lines."""
     numbered = enumerate(rows.text_lines(path))
-    # Blank lines yield no row: after each, the difference between a line's
-    # number and its position grows.
+    # Blank lines yield no row, so the difference between a line's number and
+    # its position grows after each.
     for _, block in itertools.groupby(numbered, lambda n: n[1][0] - n[0]):
         lines, found = zip(*(row for _, row in block))
         bad = [row for row in found if isinstance(row, rows.BadRow)]
@@ -120,19 +112,17 @@ def _read_xml(path):
         raise errors.InputError(
             f"{path} cannot be read as XML ({error}): use the official file"
         ) from None
-    schemas = schemas[:NUM_WSC]
-    places = (f"{path} schema {i + 1}" for i in range(len(schemas)))
-    return rows.collect(path, zip(places, schemas), _parse_schema)
+    numbered = enumerate(schemas[:NUM_WSC], 1)
+    found = ((f"{path} schema {i}", schema) for i, schema in numbered)
+    return rows.collect(path, found, _parse_schema)
 
 
 def _parse_schema(schema):
     before = schema.findtext("text/txt1", "")
     after = schema.findtext("text/txt2", "")
     pronoun = _one_line(schema.findtext("text/pron"), "pronoun")
-    choices = [
-        _one_line(answer.text, "answer")
-        for answer in schema.findall("answers/answer")
-    ]
+    answers = schema.iterfind("answers/answer")
+    choices = [_one_line(answer.text, "answer") for answer in answers]
     # Written "A" or " B. ".
     letter = _one_line(schema.findtext("correctAnswer"), "correctAnswer")
     right = dict(zip("ABCDEFGH", choices)).get(letter.rstrip(". ").upper())
@@ -160,11 +150,12 @@ def _example(text, pronoun, choices, right):
 def read_lambada(data_dir, split):
     """Read a split from `DATA_DIR/lambada`.
 
-    There is no `train`: the official one is a corpus of whole novels, without
-    questions. Returns a list of Example: text is the passage without its last
-    word, which is the only choice; label 0.
+    There is no `train`: the official one is a corpus of novels. Returns a list
+    of Example: text is the passage without its last word, which is the only
+    choice; label 0.
     """
-    files = (_LAMBADA[split], f"lambada_{split}.jsonl")
+    text_file = f"lambada_{_LAMBADA[split]}_plain_text.txt"
+    files = (text_file, f"lambada_{split}.jsonl")
     path = rows.find_file(data_dir, ["lambada", ""], *files)
     read = rows.json_lines if path.suffix == ".jsonl" else rows.text_lines
     return rows.collect(path, read(path), _parse_passage)
