@@ -312,7 +312,15 @@ def open_corpus(corpus, recipe):
             "leave them out, or pass the .txt books"
         )
     sha256 = prepared.index["tokenizer"]["sha256"]
-    return prepared, tokenizer_of(directory, recipe, sha256=sha256)
+    tokenizer = tokenizer_of(directory, recipe, sha256=sha256)
+    wanted = None if recipe.tokenizer else recipe.vocabulary_size
+    if wanted and tokenizer.vocabulary_size > wanted:
+        logging.warning(
+            f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
+            f" tokens, not the {wanted:,} of `vocabulary_size`: prepare it"
+            " again for a smaller network"
+        )
+    return prepared, tokenizer
 
 
 def cache_folder(kind, files, recipe):
