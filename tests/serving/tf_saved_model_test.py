@@ -281,8 +281,8 @@ def test_ids_out_of_range_are_errors():
     for last, place, message in (
         (999, 2, "token_ids must be 0 to"),
         (-1, 2, "token_ids must be 0 to"),
-        (2, -1, "extract_position must not be negative"),
-        (2, 3, "extract_position must be less than T"),
+        (2, -1, "extract_position .* must be 0 to T - 1"),
+        (2, 3, "extract_position .* must be 0 to T - 1"),
     ):
         inputs = tf.constant([[[0, 1, last]]]), tf.constant([[place]])
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
