@@ -5,7 +5,6 @@ Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 
 import errno
 import functools
-import logging
 import os
 import pathlib
 import tempfile
@@ -266,8 +265,6 @@ def write(server, directory, *, labels, requests):
             lines = [files.escape_line(label) + "\n" for label in labels]
             path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
-        before = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # TensorFlow's, about names.
         try:
             signatures = server.signatures()
             default = signatures["serving_default"]
@@ -280,8 +277,6 @@ def write(server, directory, *, labels, requests):
         except tf.errors.ResourceExhaustedError:  # The disk, not the memory.
             reason = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, reason, str(directory)) from None
-        finally:
-            logging.disable(before)
     extra = directory / EXTRA
     extra.mkdir()
     path = extra / "tf_serving_warmup_requests"
