@@ -77,10 +77,7 @@ class Run:
         return " + ".join(names) or "full"
 
     def metrics(self, split="dev"):
-        """Return the metrics on "train", "test" or "dev"; {} if unknown.
-
-        "dev" stands for the split of the result.
-        """
+        """Return metrics on "train", "test" or "dev" (the result's), or {}."""
         found = self.result.get("test", {}) if split == "test" else self.result
         name = "train_metrics" if split == "train" else "metrics"
         return found.get(name) or {}

@@ -76,9 +76,7 @@ def check(path, *, num_rows=None):
     """Return a list of reasons why the GLUE server would refuse a zip."""
     path = pathlib.Path(path)
     if not path.is_file():
-        raise errors.InputError(
-            f"{path} is not a file: give the zip of a GLUE submission"
-        )
+        raise errors.InputError(f"{path} is not a file: give a zip to check")
     try:
         with zipfile.ZipFile(path) as archive:
             names = [i.filename for i in archive.infolist() if not i.is_dir()]

@@ -49,10 +49,9 @@ def accuracy_and_macro_f1(targets, predictions):
 def confusion(targets, predictions, class_names):
     """Return confusion matrix and scores of each class for arrays `[N]`.
 
-    Returns:
-        dict of `confusion`, a list `[Y, Y]` of counts (rows are labels, columns
-        predictions), and `classes`: {name: dict of precision, recall, F1 and
-        support, the number of labels}.
+    `confusion` is a list `[Y, Y]` of counts (rows are labels, columns
+    predictions), `classes` is {name: dict of precision, recall, F1 and support,
+    the number of labels}.
     """
     pair, labels = (targets, predictions), range(len(class_names))
     counts = sklearn.metrics.confusion_matrix(*pair, labels=labels)

@@ -174,7 +174,8 @@ def ablation_table(ablations, paper):
         for row in (*ROWS, *(row for row, _ in ablations))
     } | ROWS
     others = {task for row, task in ablations if row != "full"} - set(GLUE)
-    tasks, rows, mean = (*GLUE, *sorted(others)), [], statistics.fmean
+    tasks, rows = (*GLUE, *sorted(others)), []
+    mean = statistics.fmean
     for row, label in labels.items():
         runs = {task: ablations.get((row, task), _NO_RUN) for task in tasks}
         means = {k: run.middle(run.metric, mean) for k, run in runs.items()}

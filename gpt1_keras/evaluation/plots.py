@@ -78,10 +78,7 @@ class Picture:
 
 
 class Point(typing.NamedTuple):
-    """A point of a curve, or one of several (seeds) with the same `x`.
-
-    The curve shows the mean of `y`, in a band from the lowest to the highest.
-    """
+    """A point of a curve; several with the same `x` become their mean."""
 
     name: str  # determines the colour and marker
     kind: str | None  # determines the line: a key of `_KINDS`
@@ -93,7 +90,8 @@ class Point(typing.NamedTuple):
 def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     """Draw `Point`s as a PNG with a panel for each title.
 
-    `format_axes` is a function of each panel's `Axes`, called after drawing.
+    A curve shows the mean for each `x`, in a band from the lowest to the
+    highest. `format_axes` is called with each panel's `Axes`, after drawing.
     """
     curves_of, styles = {}, {}
     for point in points:
@@ -291,6 +289,7 @@ def transferred_layers(runs, directory):
             name = _title(row)
             points += [Point(name, split, layers, 100 * v) for v in values]
     ticks = sorted({point.x for point in points})
+    names = ["none" if tick == -1 else str(tick) for tick in ticks]
     return _figure(
         directory / "figure2_left.csv",
         "Figure 2, left: transferred layers",
@@ -302,9 +301,7 @@ def transferred_layers(runs, directory):
         note="Mean over seeds, in a band from the lowest to the highest.",
         y_label="percent",
         x_label="layers transferred (0: embeddings alone)",
-        format_axes=lambda axes: axes.set_xticks(
-            ticks, ["none" if k == -1 else str(k) for k in ticks]
-        ),
+        format_axes=lambda axes: axes.set_xticks(ticks, names),
     )
 
 

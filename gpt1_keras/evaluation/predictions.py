@@ -129,10 +129,7 @@ def _number(value):
 
 
 def plot_confusion(truth, predictions, class_names, path, *, title):
-    """Draw the confusion matrix of int arrays `[N]`.
-
-    Cells show the count and its share of the row, the true class.
-    """
+    """Draw the confusion matrix of int arrays `[N]`; rows are true classes."""
     num_classes = len(class_names)
     labels = range(num_classes)
     counts = metrics.confusion_matrix(truth, predictions, labels=labels)

@@ -39,11 +39,10 @@ class ServedTask:
     def compare(self, answers):
         """Return the metrics of the answers, and their agreement with Keras.
 
-        Returns:
-            dict of the task's metrics ({} without labels), and dict of
-            `metrics.agreement_of_ids`, `compared_rows` (the number of rows with
-            the same ids as in the Keras model) and, for these rows,
-            `largest_difference` and the share `same_predictions`.
+        The metrics are the task's, {} without labels. The agreement is that of
+        `metrics.agreement_of_ids`, with `compared_rows` (the number of rows
+        with the same ids as in the Keras model) and, for these rows,
+        `largest_difference` and the share `same_predictions`.
         """
         task, examples = self._examples.task, self._examples.examples
         encoded, space = self._examples.encoded, task.label_space
