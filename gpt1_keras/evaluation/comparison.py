@@ -1,8 +1,4 @@
-"""Runs read from their workdirs, and which of them may be compared.
-
-Everything comes from files: `result.json`, `metrics.jsonl` and `config.gin`.
-No model is loaded.
-"""
+"""Runs read from the files of their workdirs, and how their settings differ."""
 
 import dataclasses
 import os
@@ -32,8 +28,7 @@ class Run:
     result: dict  # of `result.json`; empty for an unfinished run
     # From its `config.gin`; None if there is none that belongs to the result.
     bindings: bindings_lib.Bindings | None = None
-    # The lines of `metrics.jsonl`, as dicts.
-    lines: list = dataclasses.field(default_factory=list)
+    lines: list = dataclasses.field(default_factory=list)  # `metrics.jsonl`
     # {seed: `Run`} of the seeds with metrics: the run itself, or one for each
     # `seed_N/`, whose path is that of the workdir above.
     seeds: dict = dataclasses.field(default_factory=dict)
@@ -64,10 +59,9 @@ class Run:
 
     @property
     def row(self):
-        """The row of table 5 that the run belongs to.
+        """The row of table 5: "full", or what differs, joined by " + ".
 
-        "full", or what differs: "no_auxiliary_lm", "no_pretraining", "lstm",
-        "transferred_3", or several of these joined by " + ".
+        That is "lstm", "no_pretraining", "transferred_3", "no_auxiliary_lm".
         """
         weight = self.result.get("lm_loss_weight")
         if self.backbone is None or weight is None:
@@ -83,11 +77,7 @@ class Run:
         return " + ".join(names) or "full"
 
     def metrics(self, split="dev"):
-        """Return the metrics of a split as shares in 0..1, {} if it has none.
-
-        "dev" stands for the split of the result; "train" is also possible, and
-        the labelled "test", which few runs have.
-        """
+        """Return metrics on "train", "test" or "dev" (the result's), or {}."""
         found = self.result.get("test", {}) if split == "test" else self.result
         name = "train_metrics" if split == "train" else "metrics"
         return found.get(name) or {}
@@ -100,8 +90,8 @@ class Run:
 
     @property
     def metric(self):
-        """Name of the paper's metric."""
-        return self.metric_names[0]
+        """The name of the paper's metric; None if the run has no metrics."""
+        return next(iter(self.metric_names), None)
 
     def values(self, metric, split="dev"):
         """Return a metric of each seed that has it; see `metrics`."""
@@ -121,18 +111,11 @@ class Run:
 
 def read(path):
     """Return the `Run` of a workdir; a damaged file raises InputError."""
-    result = {
-        name: value
-        for name, value in (results_lib.read(path) or {}).items()
-        if value is not None
-    }
-    found = Run(
-        path,
-        result,
-        _read_config(path, result.get("config_sha256")),
-        results_lib.read_metrics(path / results_lib.METRICS),
-        paths=[path],
-    )
+    result = results_lib.read(path) or {}
+    result = {k: v for k, v in result.items() if v is not None}
+    bindings = _read_config(path, result.get("config_sha256"))
+    lines = results_lib.read_metrics(path / results_lib.METRICS)
+    found = Run(path, result, bindings, lines, paths=[path])
     for seed, metrics in result.get("seeds", {}).items():
         own = dataclasses.replace(read(path / f"seed_{seed}"), path=path)
         own.result["metrics"] = metrics
@@ -185,16 +168,14 @@ def _read_config(path, sha256):
             found, noted = workdir.read(folder)
         except (ValueError, OSError):
             raise errors.InputError(
-                f"{folder / workdir.CONFIG}: damaged, not valid gin; remove it"
-                " or its folder"
+                f"{folder / workdir.CONFIG} is not valid gin: remove it"
             ) from None
         if sha256 in (None, noted):
             return found
     return None
 
 
-# What may differ between seeds of one setting, and between rows of table 5.
-_SEED_PARAMETERS = ("seed", "seeds")
+# What may differ between rows of table 5.
 _COMPARED = {
     *("RUN", "SEED", "SEEDS", "TASK"),
     *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
@@ -202,7 +183,7 @@ _COMPARED = {
 
 
 def join_seeds(runs):
-    """Join the runs with the same settings, if they have metrics, into one.
+    """Join runs that differ only in the seed; omit those without metrics.
 
     If a seed was run twice, the first run counts.
     """
@@ -224,9 +205,8 @@ def differences(one, other):
     """
     if one.bindings is None or other.bindings is None:
         return {}
-    expected = _COMPARED
-    if one.backbone != other.backbone:
-        expected = expected | {"PRESET"}
+    is_same_kind = one.backbone == other.backbone
+    expected = _COMPARED if is_same_kind else _COMPARED | {"PRESET"}
     sides = map(_of_one_task, (one.bindings, other.bindings))
     return {
         name: value
@@ -236,11 +216,10 @@ def differences(one, other):
 
 
 def preferred(runs, reference=None):
-    """Return the one of several `Run`s that represents them all.
+    """Return the `Run` that differs least from `reference`, if given.
 
-    It is the one that differs least from `reference`, if given. Among equals:
-    official files before generated ones, all training examples before some of
-    them, many seeds before few, then the newest.
+    Among equals: official files before generated ones, all training examples
+    before some of them, many seeds before few, then the newest.
     """
 
     def key(run):
@@ -262,10 +241,8 @@ def _of_one_task(found):
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)
         parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
     benchmark, task = "benchmarks.benchmark", "finetune.finetune.task"
-    if not any(
-        each.function != benchmark
-        for each in bindings_lib.references(parameters.get(task))
-    ):
+    functions = bindings_lib.references(parameters.get(task))
+    if all(each.function == benchmark for each in functions):
         parameters[task] = bindings_lib.Reference(benchmark, True)
         parameters.pop(f"{benchmark}.name", None)
     return dataclasses.replace(found, parameters=parameters, macros=macros)
@@ -278,11 +255,9 @@ def _setting(run):
     recipe = [
         (name, text)
         for name, text in run.bindings.recipe(with_paths=True).items()
-        if name.rpartition(".")[2] not in _SEED_PARAMETERS
+        if name.rpartition(".")[2] not in ("seed", "seeds")
     ]
-    facts = (run.kind, run.task, run.result.get("split"), run.row)
-    facts += (run.backbone, run.result.get("num_layers"))
-    # The recipe says only that there are files, not which.
-    counts = ("num_train_examples", "num_examples")
-    facts += tuple(run.result.get(name) for name in counts)
-    return (*facts, *recipe)
+    # The recipe names files, whose rows may have changed.
+    facts = ("split", "num_layers", "num_train_examples", "num_examples")
+    values = map(run.result.get, facts)
+    return (run.kind, run.task, run.row, run.backbone, *values, *recipe)

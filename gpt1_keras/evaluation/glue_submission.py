@@ -1,7 +1,7 @@
 """Write and check the zip that the GLUE server accepts.
 
-A submission is a zip of eleven TSV files, each with the header
-`index<TAB>prediction` and one line per test row, numbered from 0.
+It holds eleven TSV files, each with the header `index<TAB>prediction` and one
+line per test row, numbered from 0.
 """
 
 import dataclasses
@@ -30,8 +30,7 @@ class File:
     filler: str
 
 
-# Task -> file.
-FILES = {
+FILES = {  # by task
     "cola": File("CoLA.tsv", glue.BINARY, 1_063, "1"),
     "sst2": File("SST-2.tsv", glue.BINARY, 1_821, "1"),
     "mrpc": File("MRPC.tsv", glue.BINARY, 1_725, "1"),
@@ -47,48 +46,37 @@ FILES = {
 
 
 def write(directory, predictions, *, num_rows=None):
-    """Write the TSV files and pack them into `glue_submission.zip`.
+    """Write the TSV files to a folder and pack them into a zip.
 
-    Args:
-        directory: pathlib.Path of a folder, created if missing.
-        predictions: {key of `FILES`: labels or, for "stsb", numbers}, in the
-            order of the test rows.
-        num_rows: {task: number of test rows}, if not the official number.
-
-    Returns:
-        path of the zip, and list of the tasks without predictions, which got
-        the filler.
+    `predictions` are {key of `FILES`: labels or, for "stsb", numbers}, in the
+    order of the test rows; other tasks get the filler. `num_rows` is {task:
+    number of test rows} where that is not the official one. Returns the path of
+    the zip, and a list of the filled tasks.
     """
-    contents, filled = {}, []
+    contents = {}
     for task, expected in _expected(num_rows).items():
-        if task in predictions:
-            lines = list(map(str, predictions[task]))
-        else:
-            lines = [expected.filler] * expected.num_rows
-            filled.append(task)
-        lines = [_HEADER, *(f"{i}\t{line}" for i, line in enumerate(lines))]
+        fillers = [expected.filler] * expected.num_rows
+        answers = predictions.get(task, fillers)
+        lines = [_HEADER, *(f"{i}\t{each}" for i, each in enumerate(answers))]
         contents[expected.name] = "\n".join(lines) + "\n"
-        problems = _check_file(contents[expected.name], expected)
-        if problems:
-            raise errors.InputError(f"predictions of {task}: {problems[0]}")
+        if problem := next(_problems(contents[expected.name], expected), None):
+            raise errors.InputError(f"predictions of {task}: {problem}")
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in contents.items():
             files.write_atomic(directory / name, content)
             # Without the date, so that the same files give the same zip.
             info = zipfile.ZipInfo(name)
             archive.writestr(info, content, zipfile.ZIP_DEFLATED)
     files.write_atomic(directory / ZIP_NAME, buffer.getvalue())
-    return directory / ZIP_NAME, filled
+    return directory / ZIP_NAME, [t for t in FILES if t not in predictions]
 
 
 def check(path, *, num_rows=None):
     """Return a list of reasons why the GLUE server would refuse a zip."""
     path = pathlib.Path(path)
     if not path.is_file():
-        raise errors.InputError(
-            f"{path} is not a file: give the zip of a GLUE submission"
-        )
+        raise errors.InputError(f"{path} is not a file: give a zip to check")
     try:
         with zipfile.ZipFile(path) as archive:
             names = [i.filename for i in archive.infolist() if not i.is_dir()]
@@ -103,7 +91,7 @@ def check(path, *, num_rows=None):
             continue
         if names.count(name) > 1:
             problems.append(f"{name} appears {names.count(name)} times")
-        found = _check_file(content.decode("utf-8", "replace"), expected[name])
+        found = _problems(content.decode("utf-8", "replace"), expected[name])
         problems += [f"{name}: {problem}" for problem in found]
     return problems
 
@@ -115,26 +103,22 @@ def _expected(num_rows):
     }
 
 
-def _check_file(content, expected):
-    """Return the problems of one file, at most one of each kind."""
+def _problems(content, expected):
+    """Yield what is wrong with one file, at most one problem of each kind."""
     content = content.replace("\r\n", "\n").removesuffix("\n")
     header, *rows = content.split("\n")
-    problems = []
     if header != _HEADER:
-        problems.append(f"the header is {header[:40]!r}, not {_HEADER!r}")
+        yield f"the header is {header[:40]!r}, not {_HEADER!r}"
     if len(rows) != expected.num_rows:
-        problems.append(
-            f"{len(rows)} rows, but the test file has {expected.num_rows}"
-        )
+        yield f"{len(rows)} rows, but the test file has {expected.num_rows}"
     is_right = [_is_row(row, i, expected.labels) for i, row in enumerate(rows)]
     if not all(is_right):
         i, allowed = is_right.index(False), ", ".join(expected.labels)
-        problems.append(
+        yield (
             f"{is_right.count(False)} rows are wrong; the first is line"
             f" {i + 2}: {rows[i][:40]!r}, expected {i}, a tab and"
             f" {allowed or 'a number from 0 to 5'}"
         )
-    return problems
 
 
 def _is_row(line, index, labels):

@@ -26,14 +26,13 @@ def score(
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
         stride: see `Evaluation`; reduced to `sequence_length - 1` if larger.
-        tokens: int. Tokens to score, from the beginnings of the texts; None
-            scores all.
+        tokens: int. Tokens to score, from the beginnings of the texts, or None.
 
     Returns:
-        dict of `loss` (nats per token, the mean over all tokens),
-        `perplexity` per token, `word_perplexity` per word (separated by
-        whitespace) and `bits_per_byte` of the cleaned text, both comparable
-        between tokenizers, and how many `tokens` and `words` were scored.
+        dict of `loss` (nats per token), `perplexity` per token,
+        `word_perplexity` per word (separated by whitespace) and `bits_per_byte`
+        of the cleaned text, both comparable between tokenizers, and how many
+        `tokens` and `words` were scored.
     """
     windows = batches.HeldOutBatches(
         split,
@@ -72,10 +71,7 @@ class Evaluation:
 
 
 class HeldOut:
-    """The held-out books of a corpus and how they are scored.
-
-    It is falsy if the corpus holds out no book with a token to score.
-    """
+    """The held-out books of a corpus; falsy if they have no token to score."""
 
     def __init__(self, evaluation, shards, learner, sequence_length, num_steps):
         self._evaluation = evaluation
@@ -101,10 +97,9 @@ class HeldOut:
             history.write(step, split="held_out", **metrics)
 
     def final(self, history):
-        """Measure and record the last step, unless it is recorded already.
+        """Measure and record the last step unless recorded; close `history`.
 
-        Closes `history`. Returns the dict of `score`, {} without held-out
-        books.
+        Returns the dict of `score`, {} without held-out books.
         """
         step, metrics = self._num_steps, {}
         for line in results.read_metrics(history.path):

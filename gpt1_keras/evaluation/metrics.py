@@ -16,10 +16,7 @@ from scipy import stats
 
 
 def by_group(metric, examples, *arguments):
-    """Return `metric` of all examples, and as `{name}_{group}` of each group.
-
-    `arguments` are `[N]`, for `N` examples.
-    """
+    """Return `metric` of all examples, and `{name}_{group}` of each group."""
     arrays = list(map(np.asarray, arguments))
     found = dict(metric(*arrays))
     groups = np.array([example.group for example in examples])
@@ -52,26 +49,22 @@ def accuracy_and_macro_f1(targets, predictions):
 def confusion(targets, predictions, class_names):
     """Return confusion matrix and scores of each class for arrays `[N]`.
 
-    Returns:
-        dict of `confusion`, a list `[Y, Y]` of counts whose rows are labels and
-        whose columns are predictions, and `classes`: {name: dict of precision,
-        recall, F1 and support, the number of labels}.
+    `confusion` is a list `[Y, Y]` of counts (rows are labels, columns
+    predictions), `classes` is {name: dict of precision, recall, F1 and support,
+    the number of labels}.
     """
-    labels = range(len(class_names))
-    counts = sklearn.metrics.confusion_matrix(
-        targets, predictions, labels=labels
-    )
+    pair, labels = (targets, predictions), range(len(class_names))
+    counts = sklearn.metrics.confusion_matrix(*pair, labels=labels)
     scores = sklearn.metrics.precision_recall_fscore_support(
-        targets, predictions, labels=labels, zero_division=0.0
+        *pair, labels=labels, zero_division=0.0
     )
+    columns = [each.tolist() for each in scores]
     names = ("precision", "recall", "f1", "support")
     return {
         "confusion": counts.tolist(),
         "classes": {
             name: dict(zip(names, values))
-            for name, *values in zip(
-                class_names, *(each.tolist() for each in scores)
-            )
+            for name, *values in zip(class_names, *columns)
         },
     }
 
@@ -86,18 +79,18 @@ def matthews_and_accuracy(targets, predictions):
 
 def pearson_and_spearman(targets, predictions):
     """Return the correlations of scores and of their ranks (STS-B)."""
-    return {
-        "pearson": _correlation(stats.pearsonr, targets, predictions),
-        "spearman": _correlation(stats.spearmanr, targets, predictions),
-    }
+    pair, found = (targets, predictions), {"pearson": 0.0, "spearman": 0.0}
+    if np.isfinite(pair).all() and not any(map(_is_constant, pair)):
+        with warnings.catch_warnings():
+            # Nearly constant predictions cause a warning and may yield NaN.
+            warnings.simplefilter("ignore")
+            found["pearson"] = stats.pearsonr(*pair).statistic
+            found["spearman"] = stats.spearmanr(*pair).statistic
+    return {name: float(np.nan_to_num(value)) for name, value in found.items()}
 
 
 def area_under_curve(targets, scores):
-    """Return the area under the ROC curve of scores for the classes 0 and 1.
-
-    That is the share of pairs of both classes in which class 1 has the higher
-    score; 0.5 if there is only one class.
-    """
+    """Return the area under the ROC curve of classes 0 and 1; of one, 0.5."""
     found = 0.5
     if not _is_constant(targets):
         found = sklearn.metrics.roc_auc_score(targets, scores)
@@ -107,18 +100,14 @@ def area_under_curve(targets, scores):
 def matthews_threshold(targets, scores):
     """Choose the threshold with the highest Matthews correlation.
 
-    Class 1 is predicted where `score >= threshold`. Thresholds lie halfway
-    between neighbouring scores, so that rounding moves no example across; of
-    equally good ones the lowest is chosen.
-
-    Args:
-        targets: array `[N]` of 0 and 1.
-        scores: array `[N]`, finite.
+    Class 1 of 0 and 1 is predicted where `score >= threshold`. Thresholds lie
+    halfway between neighbouring scores, so that rounding moves no example
+    across; of equally good ones the lowest is chosen.
 
     Returns:
-        the threshold and its correlation, floats. If no correlation is above 0
-        (as with a single class), the threshold is 1 below the lowest score, so
-        that class 1 is always predicted, and the correlation 0.
+        the threshold and its correlation, floats. If none is above 0 (as with a
+        single class), the threshold is 1 below the lowest score, so that class
+        1 is always predicted, and the correlation 0.
     """
     none = float(np.min(scores)) - 1.0, 0.0
     if _is_constant(targets) or _is_constant(scores):
@@ -143,24 +132,11 @@ def _is_constant(values):
     return np.unique(values).size == 1
 
 
-def _correlation(function, targets, predictions):
-    pair = (targets, predictions)
-    if not np.isfinite(pair).all() or any(map(_is_constant, pair)):
-        return 0.0
-    with warnings.catch_warnings():
-        # Nearly constant predictions cause a warning and may yield NaN.
-        warnings.simplefilter("ignore")
-        found = float(function(targets, predictions).statistic)
-    return found if np.isfinite(found) else 0.0
-
-
 def agreement_of_ids(expected, found):
-    """Compare the token ids of the same texts from two tokenizers.
+    """Return the shares `identical_texts` and `identical_tokens` of two lists.
 
-    Returns:
-        dict of the shares `identical_texts` and `identical_tokens`. In a text
-        that differs, the tokens of the common subsequence count as identical,
-        out of the longer of its two sequences.
+    In a text that differs, the tokens of the common subsequence count as
+    identical, out of the longer of its two sequences.
     """
     same_texts = same_tokens = num_tokens = 0
     for ids, others in zip(expected, found, strict=True):

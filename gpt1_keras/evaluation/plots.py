@@ -8,6 +8,7 @@ import base64
 import csv
 import dataclasses
 import io
+import itertools
 import math
 import os
 import pathlib
@@ -31,23 +32,17 @@ from gpt1_keras.evaluation import tables
 _COLOURS = ("black", "#a50f15", "#3182bd", "#e6a100", "#41ab5d", "#807dba")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _CURVE = {"markersize": 4, "linewidth": 1.3}
-# Kind of a curve -> its line, in the order of a legend.
-_LINES = {
-    "Transformer": {"linestyle": "-"},
-    "LSTM": {"linestyle": "--"},
-    "unknown network": {"linestyle": ":"},
-    "dev": {"linestyle": "-"},
-    "train": {"linestyle": "--"},
-    "sample of train": {"linestyle": "--"},
-    "training batches": {"linewidth": 0.8, "alpha": 0.35, "marker": ""},
+_FAINT = {"linewidth": 0.8, "alpha": 0.35, "marker": ""}
+# Kind of a curve -> its label and line, in the order of a legend.
+_KINDS = {
+    "transformer": ("Transformer", {"linestyle": "-"}),
+    "lstm": ("LSTM", {"linestyle": "--"}),
+    None: ("unknown network", {"linestyle": ":"}),
+    "dev": ("dev", {"linestyle": "-"}),
+    "train": ("train", {"linestyle": "--"}),
+    "train_sample": ("sample of train", {"linestyle": "--"}),
+    "batches": ("training batches", _FAINT),
 }
-_BACKBONES = {
-    "transformer": "Transformer",
-    "lstm": "LSTM",
-    None: "unknown network",
-}
-# Splits of the evaluations while fine-tuning -> kind of curve.
-_SPLITS = {"dev": "dev", "train_sample": "sample of train"}
 # For class names: matplotlib's own font lacks Korean, Chinese and Japanese.
 _FONTS = (
     *("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic"),
@@ -63,18 +58,14 @@ _FEWEST = 3  # numbers of layers that make a curve
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A PNG with the CSV of its numbers, and sentences below it.
-
-    `alternative` is its alt text. Pictures that are `is_small` are shown side
-    by side.
-    """
+    """A PNG with the CSV of its numbers, and sentences below it."""
 
     title: str
     path: pathlib.Path
-    alternative: str
+    alternative: str  # its alt text
     data: pathlib.Path | None = None
     notes: list = dataclasses.field(default_factory=list)
-    is_small: bool = False
+    is_small: bool = False  # shown beside others
 
     def uri(self):
         """Return the picture as a data URI."""
@@ -83,19 +74,14 @@ class Picture:
 
     def address(self, directory):
         """Return the address of the picture on a page in `directory`."""
-        path = pathlib.Path(os.path.relpath(self.path, directory))
-        return urllib.parse.quote(path.as_posix())
+        return urllib.parse.quote(os.path.relpath(self.path, directory))
 
 
 class Point(typing.NamedTuple):
-    """A point of a curve, or one of several (seeds) with the same `x`.
+    """A point of a curve; several with the same `x` become their mean."""
 
-    `name` determines the curve's colour and marker, `kind` its line (`_LINES`).
-    It shows the mean of `y`, in a band from the lowest to the highest.
-    """
-
-    name: str
-    kind: str
+    name: str  # determines the colour and marker
+    kind: str | None  # determines the line: a key of `_KINDS`
     x: float
     y: float
     panel: str = ""  # title of its axes
@@ -104,14 +90,14 @@ class Point(typing.NamedTuple):
 def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     """Draw `Point`s as a PNG with a panel for each title.
 
-    `format_axes` is a function of each panel's `Axes`, called after drawing.
+    A curve shows the mean for each `x`, in a band from the lowest to the
+    highest. `format_axes` is called with each panel's `Axes`, after drawing.
     """
-    curves_of, styles, kinds = {}, {}, set()
+    curves_of, styles = {}, {}
     for point in points:
         curves = curves_of.setdefault(point.panel, {})
         curve = curves.setdefault((point.name, point.kind), {})
         curve.setdefault(point.x, []).append(point.y)
-        kinds.add(point.kind)
         style = {
             "color": _COLOURS[len(styles) % len(_COLOURS)],
             "marker": _MARKERS[len(styles) % len(_MARKERS)],
@@ -121,7 +107,7 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     figure, grid = panels(len(curves_of), _COLUMNS, width, height)
     for axes, (title, curves) in zip(grid, curves_of.items()):
         for (name, kind), curve in curves.items():
-            _draw_curve(axes, curve, styles[name] | _LINES[kind])
+            _draw_curve(axes, curve, styles[name] | _KINDS[kind][1])
         axes.set_title(title, fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color="0.9", linewidth=0.8)
@@ -130,9 +116,10 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
         axes.tick_params(labelsize=8)
     figure.supxlabel(x_label, fontsize=8)
     figure.supylabel(y_label, fontsize=8)
+    kinds = {point.kind for point in points}
     shown = styles | {
-        kind: {"color": "0.3"} | line
-        for kind, line in _LINES.items()
+        label: {"color": "0.3"} | line
+        for kind, (label, line) in _KINDS.items()
         if kind in kinds
     }
     figure.legend(
@@ -163,9 +150,8 @@ def panels(count, most_columns, width, height):
     """Return a figure and its `count` axes of `width` x `height` inches."""
     columns = min(count, most_columns)
     rows = math.ceil(count / columns)
-    figure = figure_lib.Figure(
-        figsize=(width * columns, height * rows), dpi=150, layout="constrained"
-    )
+    size = (width * columns, height * rows)
+    figure = figure_lib.Figure(size, dpi=150, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flat
     for axes in grid[count:]:
         axes.remove()
@@ -209,19 +195,12 @@ def _log_perplexities(axes):
 
 
 def perplexities(runs, path):
-    """Draw perplexity against steps for pretraining runs, on log axes.
-
-    Held-out books have markers, training batches are pale. `runs` are
-    `comparison.Run`s.
-    """
+    """Draw perplexity against steps for pretraining runs, on log axes."""
     points = [
         Point(str(run.path), kind, line["step"], line["perplexity"])
         for run in runs
         for line in run.lines
-        for kind, split in (
-            ("training batches", None),
-            (_BACKBONES[run.backbone], "held_out"),
-        )
+        for kind, split in (("batches", None), (run.backbone, "held_out"))
         if line.get("split") == split
         # It is infinite before a network has learned anything.
         and math.isfinite(line.get("perplexity") or math.inf)
@@ -240,8 +219,7 @@ def perplexities(runs, path):
 def fine_tuning(runs, ablations, directory):
     """Draw learning curves of the runs of `paper_tables.choose_ablations`.
 
-    The CSV has the score (the paper's metric, a share) of all `runs` after each
-    evaluation.
+    The CSV has the paper's metric (a share) of all `runs` at each evaluation.
     """
     rows = [
         {
@@ -257,18 +235,12 @@ def fine_tuning(runs, ablations, directory):
         for run in runs
         for seed, own in run.seeds.items()
         for line in own.lines
-        if line.get("split") in _SPLITS and line.get(run.metric) is not None
+        if line.get("split") in ("dev", "train_sample")
+        and line.get(run.metric) is not None
     ]
     shown = {str(path) for run in ablations.values() for path in run.paths}
     points = [
-        Point(
-            label,
-            _SPLITS[row["split"]],
-            row["step"],
-            100 * row["score"],
-            panel=f"{tables.task_name(row['task'])},"
-            f" {tables.metric_name(row['metric'])}",
-        )
+        Point(label, row["split"], row["step"], 100 * row["score"], _title(row))
         for ablation, label in paper_tables.ROWS.items()
         for row in rows
         if row["ablation"] == ablation and row["workdir"] in shown
@@ -288,42 +260,36 @@ def fine_tuning(runs, ablations, directory):
     )
 
 
+def _title(row):
+    task, metric = row["task"], row["metric"]
+    return f"{tables.task_name(task)}, {tables.metric_name(metric)}"
+
+
 def transferred_layers(runs, directory):
     """Draw figure 2, left: the paper's metric against transferred layers.
 
-    Among runs with the same number of layers, the one that differs least from
-    the full model counts; among networks of several sizes, the one with the
-    longest curve. Tasks with fewer than three numbers of layers are left out:
-    "all" and "none" alone are an ablation, not a curve.
+    Tasks with fewer than three numbers of layers are left out: "all" and "none"
+    alone are an ablation, not a curve.
     """
-    rows, points, shown = [], [], []
-    for task, curve in _layer_curves(runs).items():
-        full = comparison.preferred(curve[max(curve)])
-        for layers in sorted(curve):
-            run = comparison.preferred(curve[layers], full)
-            metric = tables.metric_name(run.metric)
-            label = f"{tables.task_name(task)}, {metric}"
-            shown.append(run)
-            for split in ("dev", "train"):
-                values = run.values(run.metric, split)
-                if not values:
-                    continue
-                row = {
-                    "task": task,
-                    "split": split,
-                    "num_transferred_layers": layers,
-                    "metric": run.metric,
-                    "score": statistics.fmean(values),
-                    "lowest": min(values),
-                    "highest": max(values),
-                    "num_seeds": len(values),
-                    "workdir": str(run.path),
-                }
-                rows.append(row)
-                points += [
-                    Point(label, split, layers, 100 * value) for value in values
-                ]
+    chosen, rows, points = _layer_curves(runs), [], []
+    for (layers, run), split in itertools.product(chosen, ("dev", "train")):
+        if values := run.values(run.metric, split):
+            row = {
+                "task": run.task,
+                "split": split,
+                "num_transferred_layers": layers,
+                "metric": run.metric,
+                "score": statistics.fmean(values),
+                "lowest": min(values),
+                "highest": max(values),
+                "num_seeds": len(values),
+                "workdir": str(run.path),
+            }
+            rows.append(row)
+            name = _title(row)
+            points += [Point(name, split, layers, 100 * v) for v in values]
     ticks = sorted({point.x for point in points})
+    names = ["none" if tick == -1 else str(tick) for tick in ticks]
     return _figure(
         directory / "figure2_left.csv",
         "Figure 2, left: transferred layers",
@@ -331,18 +297,21 @@ def transferred_layers(runs, directory):
         "layers; dev solid, train dashed.",
         rows=rows,
         points=points,
-        runs=shown,
+        runs=[run for _, run in chosen],
         note="Mean over seeds, in a band from the lowest to the highest.",
         y_label="percent",
         x_label="layers transferred (0: embeddings alone)",
-        format_axes=lambda axes: axes.set_xticks(
-            ticks, ["none" if k == -1 else str(k) for k in ticks]
-        ),
+        format_axes=lambda axes: axes.set_xticks(ticks, names),
     )
 
 
 def _layer_curves(runs):
-    """Return {task: {transferred layers: runs}} of full models of one size."""
+    """Return [(transferred layers, run)] of the full models, by task.
+
+    Among runs with the same number of layers, the one that differs least from
+    the full model counts; among networks of several sizes, the one with the
+    longest curve.
+    """
     curves = {}
     for run in runs:
         found = run.result
@@ -352,10 +321,15 @@ def _layer_curves(runs):
             sizes = curves.setdefault(run.task, {})
             curve = sizes.setdefault(found.get("num_layers"), {})
             curve.setdefault(layers, []).append(run)
-    longest = {
-        task: max(sizes.values(), key=len) for task, sizes in curves.items()
-    }
-    return {k: curve for k, curve in longest.items() if len(curve) >= _FEWEST}
+    chosen = []
+    for sizes in curves.values():
+        curve = max(sizes.values(), key=len)
+        full = comparison.preferred(curve[max(curve)])
+        if len(curve) >= _FEWEST:
+            for layers in sorted(curve):
+                run = comparison.preferred(curve[layers], full)
+                chosen.append((layers, run))
+    return chosen
 
 
 def zero_shot(runs, constants, directory):
@@ -390,7 +364,7 @@ def zero_shot(runs, constants, directory):
     points = [
         Point(
             tables.task_name(row["task"]),
-            _BACKBONES[row["backbone"]],
+            row["backbone"],
             row["step"],
             row["relative"],
         )

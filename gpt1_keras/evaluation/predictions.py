@@ -6,10 +6,9 @@ Its columns, except those that would be empty in all rows:
 
 - `line`: the line of the user's own file on which the row begins; for a
   benchmark, `row`: the position of the example in its split, from 0;
-- `label`, `prediction`: class names, indices of choices, or scores; the label
-  is empty if unknown;
+- `label`, `prediction`: class names, indices of choices, or scores;
 - `error`: 1 for a wrong class or choice and 0 for the right one; for a score,
-  its distance from the label; empty if the label is unknown;
+  its distance from the label;
 - `prediction_probability`, `label_probability`;
 - `probability_of_NAME`: one for each class or choice;
 - all columns of the user's own file except the label, as given (called
@@ -24,46 +23,37 @@ import math
 import textwrap
 
 import numpy as np
-import sklearn.metrics
+from sklearn import metrics
 
 from gpt1_keras import files
-from gpt1_keras.evaluation import metrics
 from gpt1_keras.evaluation import plots
 
-_OF = "probability_of_"
 _LONGEST_NAME = 24  # characters on an axis
 _MOST_WRITTEN = 20  # classes whose cells have room for numbers
 _CHARACTERS = 11  # per inch of an axis
 
 
 def table(examples, labels, predictions, probabilities=None, *, names=()):
-    """Return the rows, and their indices with the worst errors first.
+    """Return rows {column: str}, and their indices, the worst errors first.
 
     The worst example is the one whose label has the lowest probability, or
     whose score is farthest from its label. Examples without a label come last.
 
     Args:
         examples: list of `N` Example.
-        labels: `N` indices of classes or choices, or scores; None where
-            unknown.
+        labels: `N` indices of classes or choices, or scores; None if unknown.
         predictions: array `[N]`: int, or float for scores.
-        probabilities: float array `[N, Y]`, or None.
-        names: `Y` str, what the probabilities stand for; counted from 0 if
-            empty.
-
-    Returns:
-        list of `N` dicts from column to str, all with the same columns, and
-        list of `N` ints, the indices of the rows, the worst first.
+        probabilities: float array `[N, Y]`; None for a regression.
+        names: `Y` str of the logits; their indices from 0 if empty.
     """
     rows, badness = [], []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
         shares = [] if probabilities is None else probabilities[i]
         names = names or [str(i) for i in range(len(shares))]
         bad, judged = _judge(label, predictions[i], shares, names)
-        place = {"line": example.line}
-        if example.line is None:
-            place = {"row": i}
-        shares = {_OF + k: _number(v) for k, v in zip(names, shares)}
+        place = {"row": i} if example.line is None else {"line": example.line}
+        shares = zip(names, shares)
+        shares = {f"probability_of_{k}": _number(v) for k, v in shares}
         rows.append(place | judged | shares)
         badness.append(bad)
     own, given = _filled(rows), list(map(_given, examples))
@@ -83,9 +73,8 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
 
 def _filled(rows):
     """Return the columns that are not empty in all rows."""
-    columns = dict.fromkeys(name for row in rows for name in row)
-    filled = {name for row in rows for name in row if _field(row[name])}
-    return [name for name in columns if name in filled]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [n for n in names if any(_field(row.get(n)) for row in rows)]
 
 
 def lines(rows):
@@ -99,11 +88,10 @@ def _given(example):
     """Return the columns of a row that are not the model's."""
     if example.given is not None:
         return example.given
-    choices = json.dumps(list(example.choices), ensure_ascii=False)
     return {
         "text": example.text,
         "text_pair": example.text_pair,
-        "choices": choices if example.choices else "",
+        "choices": list(example.choices) or None,
     }
 
 
@@ -119,20 +107,21 @@ def _field(value):
 def _judge(label, prediction, shares, names):
     """Return how wrong a prediction is (-inf: unknown), and its columns."""
     is_score = isinstance(prediction, float | np.floating)
-    has_shares = len(shares) > 0 and not is_score
-    name = _number if is_score else (names.__getitem__ if names else str)
+    name = _number if is_score else names.__getitem__
     fields = {"label": "", "prediction": name(prediction), "error": ""}
-    if has_shares:
+    if not is_score:
         fields["prediction_probability"] = _number(shares[prediction])
         fields["label_probability"] = ""
     if label is None:
         return -math.inf, fields
-    error = abs(float(prediction) - float(label))
-    error = error if is_score else float(prediction != label)
-    fields |= {"label": name(label), "error": _number(error)}
-    if has_shares:
-        fields["label_probability"] = _number(shares[label])
-    return -shares[label] if has_shares else error, fields
+    fields["label"] = name(label)
+    if is_score:
+        error = abs(float(prediction) - float(label))
+        fields["error"] = _number(error)
+        return error, fields
+    fields["error"] = _number(prediction != label)
+    fields["label_probability"] = _number(shares[label])
+    return -shares[label], fields
 
 
 def _number(value):
@@ -140,22 +129,23 @@ def _number(value):
 
 
 def plot_confusion(truth, predictions, class_names, path, *, title):
-    """Draw the confusion matrix of int arrays `[N]`.
-
-    Rows are true classes, columns predicted ones. Cells show the count and its
-    share of the row; the larger the share, the darker the cell.
-    """
-    found = metrics.confusion(truth, predictions, class_names)
-    counts, num_classes = np.array(found["confusion"]), len(class_names)
+    """Draw the confusion matrix of int arrays `[N]`; rows are true classes."""
+    num_classes = len(class_names)
+    labels = range(num_classes)
+    counts = metrics.confusion_matrix(truth, predictions, labels=labels)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     is_written = num_classes <= _MOST_WRITTEN
     side = np.clip((0.85 if is_written else 0.2) * num_classes, 3, 24)  # inches
     figure, (axes,) = plots.panels(1, 1, side + 1.6, side + 1.4)
-    names = [_shorten(name) for name in class_names]
+    # Without the middle, since long names often differ at the end.
+    half = (_LONGEST_NAME - 1) // 2
+    names = [
+        f"{name[:half]}…{name[-half:]}" if len(name) > _LONGEST_NAME else name
+        for name in class_names
+    ]
     is_crowded = max(map(len, names)) > _CHARACTERS * side / num_classes
-    display = sklearn.metrics.ConfusionMatrixDisplay(
-        shares, display_labels=names
-    ).plot(
+    display = metrics.ConfusionMatrixDisplay(shares, display_labels=names)
+    display.plot(
         include_values=is_written,
         cmap="Greys",
         xticks_rotation="vertical" if is_crowded else "horizontal",
@@ -175,26 +165,15 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
     plots.save(figure, path)
 
 
-def _shorten(name):
-    """Leave out the middle, since long names often differ at the end."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    half = (_LONGEST_NAME - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"
-
-
 def plot_scores(truth, predictions, path, *, title):
     """Draw true against predicted scores `[N]`."""
     figure, (axes,) = plots.panels(1, 1, 5, 5)
     # The more points, the fainter each: many in one place look dark.
     alpha = float(np.clip(200 / len(truth), 0.1, 0.8))
-    sklearn.metrics.PredictionErrorDisplay(
-        y_true=np.asarray(truth), y_pred=predictions
-    ).plot(
-        axes,
-        kind="actual_vs_predicted",
-        scatter_kwargs={"s": 12, "color": "black", "alpha": alpha},
-    )
+    style = {"s": 12, "color": "black", "alpha": alpha}
+    truth = np.asarray(truth)
+    display = metrics.PredictionErrorDisplay(y_true=truth, y_pred=predictions)
+    display.plot(axes, kind="actual_vs_predicted", scatter_kwargs=style)
     axes.set(xlabel="predicted score", ylabel="true score")
     axes.set_title(textwrap.fill(title, 50), fontsize=11)
     plots.save(figure, path)

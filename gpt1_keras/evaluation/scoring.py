@@ -46,8 +46,7 @@ class Labelled:
     batch_size: int  # examples per forward pass
     bucket_lengths: tuple  # see `data.example_batches`
     name: str  # for messages
-    # Whether the candidates of an example share a row (`data.packing`).
-    share_prefix: bool = False
+    share_prefix: bool = False  # candidates share a row (`data.packing`)
 
     @functools.cached_property
     def encoded(self):
@@ -67,9 +66,8 @@ class Labelled:
 
     def labels(self):
         """Return the labels as the loss takes them, `[N, ...]`."""
-        return np.stack(
-            [self.task.label_space.encode(e) for e in self.examples]
-        )
+        encode = self.task.label_space.encode
+        return np.stack([encode(example) for example in self.examples])
 
     def logits(self, learner):
         """Return the head's logits, float64 `[N, Y]`; see `predict`."""
@@ -78,8 +76,7 @@ class Labelled:
             batch_size=self.batch_size,
             bucket_lengths=self.bucket_lengths,
         )
-        found = predict(learner, batches, name=self.name)
-        return found["logits"]
+        return predict(learner, batches, name=self.name)["logits"]
 
     def measure(self, logits):
         """Return the task's metrics of `logits` `[N, Y]`."""
@@ -87,17 +84,13 @@ class Labelled:
         return self.task.measure(self.examples, predictions)
 
     def confusion(self, logits):
-        """Return `metrics.confusion` of `logits` `[N, Y]`.
-
-        Only for the user's own rows with classes; {} for other tasks.
-        """
+        """Return `metrics.confusion` for the user's own classes, else {}."""
         space = self.task.label_space
         if not self.task.is_own or not space.class_names:
             return {}
-        values = [space.value(example) for example in self.examples]
-        return metrics_lib.confusion(
-            values, space.predict(logits), space.class_names
-        )
+        labels = [space.value(example) for example in self.examples]
+        predictions = space.predict(logits)
+        return metrics_lib.confusion(labels, predictions, space.class_names)
 
     def majority(self):
         constant = self.task.label_space.majority(self.examples)

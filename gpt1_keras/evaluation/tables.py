@@ -11,8 +11,6 @@ import statistics
 
 import jinja2
 
-_NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
-
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
@@ -25,7 +23,7 @@ class Cell:
     @property
     def is_number(self):
         """Whether the text is a number, aligned to the right."""
-        return _NUMBER.fullmatch(self.text) is not None
+        return bool(re.fullmatch(r"[-+]?[\d,.]+(e[-+]?\d+)?", self.text))
 
 
 def cell(value):
@@ -58,9 +56,7 @@ class Table:
 
     def cells(self):
         """Return the rows as lists of `Cell`."""
-        return [
-            [cell(row.get(name)) for name in self.header] for row in self.rows
-        ]
+        return [[cell(row.get(k)) for k in self.header] for row in self.rows]
 
 
 def render(template, **values):
@@ -142,10 +138,8 @@ def metric_value(metric, value):
     return percent(value) if known else number(value)
 
 
-# Values as text; None becomes "".
-
-
 def percent(value):
+    """Return a share in percent with one decimal, None as ""."""
     # Sums of floats may lie just below a half.
     return "" if value is None else f"{round(100 * value, 6):.1f}"
 
@@ -157,7 +151,7 @@ def span(metric, values):
 
 
 def number(value):
-    """Return a whole number with separators, else four significant digits."""
+    """Return four significant digits, or a whole number; None as ""."""
     if value is None:
         return ""
     is_whole = isinstance(value, int) or abs(value) >= 1000
@@ -169,12 +163,8 @@ def path(found, note=""):
 
 
 def over_seeds(run, metric, middle=statistics.median, split="dev"):
-    """Return the cell of a metric, with range and number of seeds below.
-
-    `run` is a `comparison.Run` or None; `middle` is the median, as in
-    `result.json`, or the mean, as in table 5.
-    """
-    values = run.values(metric, split) if run else []
+    """Return the cell of a metric of a `comparison.Run`, its range below."""
+    values = run.values(metric, split)
     if not values:
         return ""
     note = f"{span(metric, values)}; {len(values)} seeds"

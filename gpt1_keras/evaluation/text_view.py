@@ -31,27 +31,20 @@ ATTENTION_LEGEND = (
 
 
 def log_probabilities(causal_lm, ids):
-    """Return the log-probability of each token given those before it.
-
-    float64 `[T]` from a `GPT1CausalLM`; the opening token precedes the first.
-    """
+    """Return each token's log-probability given those before, float64 `[T]`."""
     from keras import ops  # a report needs no backend
     from scipy import special
 
     opening = causal_lm.preprocessor.tokenizer.pipeline.opening_id
     inputs = _batch([opening, *ids[:-1]])
-    (logits,) = ops.convert_to_numpy(
-        causal_lm({"token_ids": inputs, "padding_mask": np.ones_like(inputs)})
-    )
+    batch = {"token_ids": inputs, "padding_mask": np.ones_like(inputs)}
+    (logits,) = ops.convert_to_numpy(causal_lm(batch))
     rows = special.log_softmax(logits[: len(ids)].astype("float64"), axis=-1)
     return rows[np.arange(len(ids)), ids]
 
 
 def attention(backbone, ids):
-    """Return the attention weights, float32 `[L, H, T, T]`.
-
-    Each row (query) sums to one. An LSTM has none.
-    """
+    """Return attention weights, float32 `[L, H, T, T]`, whose rows sum to 1."""
     from keras import ops
 
     hidden, _, _ = backbone.token_and_position_embedding(_batch(ids))
@@ -64,11 +57,8 @@ def attention(backbone, ids):
 
 
 def _batch(ids):
-    """Return the ids as a batch of one row.
-
-    A single id is padded to two, because Keras warns about a softmax over one
-    position; padding on the right changes nothing.
-    """
+    """Return the ids as a batch of one row."""
+    # Keras warns about a softmax over one position; padding changes nothing.
     return np.array([ids if len(ids) > 1 else [*ids, 0]], "int32")
 
 
@@ -107,9 +97,9 @@ def attended(pieces, shares):
 def write_page(path, title, introduction, sections):
     """Write a page of HTML or Markdown, by the suffix of `path`; return it.
 
-    HTML includes the pictures, so it needs no network. Markdown links to them,
-    and leaves out introduction and coloured texts. `sections` is {title: list
-    of `Text`, `tables.Table` and `plots.Picture`}.
+    HTML includes the pictures; Markdown links to them, and leaves out
+    introduction and coloured texts. `sections` is {title: list of `Text`,
+    `tables.Table` and `plots.Picture`}.
     """
     page = tables.render(
         pathlib.Path(__file__).with_name(f"page{path.suffix}.jinja"),
@@ -124,10 +114,7 @@ def write_page(path, title, introduction, sections):
 
 
 def draw_attention(shares, pieces, path, *, title):
-    """Draw the attention `[H, T, T]` of heads, side by side.
-
-    A row shows how one token attends, and adds up to 1; `pieces` are `T` str.
-    """
+    """Draw the attention `[H, T, T]` of heads, for `T` pieces, side by side."""
     is_one = len(shares) == 1
     columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
     has_names = len(pieces) <= (_MOST_NAMED if is_one else _MOST_NAMED_SMALL)

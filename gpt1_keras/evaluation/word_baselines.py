@@ -13,9 +13,6 @@ import time
 
 import numpy as np
 
-# What scikit-learn counts as a word.
-_WORD = re.compile(r"\b\w\w+\b")
-
 
 def measure(task, train, dev):
     """Return the metrics of the baselines on dev.
@@ -24,14 +21,13 @@ def measure(task, train, dev):
     Example. Returns {"words", "overlap": dict of the task's metrics and
     `seconds`}, the former if the texts have words, the latter for pairs.
     """
-    found = {}
-    for name, features, c in (("words", _words, 10), ("overlap", _overlap, 1)):
-        if name == "overlap" and not dev[0].text_pair:
-            continue
-        if name == "words" and not any(
-            _WORD.search(f"{e.text} {e.text_pair}") for e in train
-        ):
-            continue
+    baselines, found = {}, {}
+    # What scikit-learn counts as a word.
+    if any(re.search(r"\b\w\w+\b", text) for text in _texts(train)):
+        baselines["words"] = (_words, 10)
+    if dev[0].text_pair:
+        baselines["overlap"] = (_overlap, 1)
+    for name, (features, c) in baselines.items():
         started = time.monotonic()
         predictions = _fit(task, *features(train, dev), train, c)
         metrics = task.measure(dev, predictions)
@@ -39,12 +35,15 @@ def measure(task, train, dev):
     return found
 
 
+def _texts(examples):
+    return [f"{example.text} {example.text_pair}" for example in examples]
+
+
 def _words(train, dev):
     from sklearn.feature_extraction import text
 
     vectors = text.TfidfVectorizer(ngram_range=(1, 2))
-    both = [[f"{e.text} {e.text_pair}" for e in part] for part in (train, dev)]
-    return vectors.fit_transform(both[0]), vectors.transform(both[1])
+    return vectors.fit_transform(_texts(train)), vectors.transform(_texts(dev))
 
 
 def _overlap(train, dev):
@@ -63,8 +62,7 @@ def _fit(task, features, dev_features, train, c):
     labels = [task.label_space.value(example) for example in train]
     if len(set(labels)) == 1:  # Logistic regression refuses a single class.
         return np.full(dev_features.shape[0], labels[0])
+    model = linear_model.LogisticRegression(C=c, max_iter=1000)
     if task.label_space.score_range:
         model = linear_model.Ridge()
-    else:
-        model = linear_model.LogisticRegression(C=c, max_iter=1000)
     return model.fit(features, labels).predict(dev_features)

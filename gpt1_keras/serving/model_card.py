@@ -9,11 +9,7 @@ from gpt1_keras.evaluation import tables
 
 
 def text(*, preset, request, **facts):
-    """Return the card as Markdown.
-
-    `request` is an example. `facts` are the other values of the template:
-    `metrics` and `compared` from `tf_served.ServedTask.compare`, and so on.
-    """
+    """Return the card as Markdown; `facts` are other values of the template."""
     return tables.render(
         pathlib.Path(__file__).with_name("model_card.md.jinja"),
         preset=preset,
@@ -24,17 +20,13 @@ def text(*, preset, request, **facts):
 
 
 def training_facts(preset):
-    """Return facts about the run that wrote a preset as {name: str}.
-
-    Empty if the folder above `preset` holds no `result.json`.
-    """
+    """Return facts about the run that wrote a preset as {name: str}, or {}."""
     folder = pathlib.Path(preset).parent
     if not (folder / "result.json").is_file():
         return {}
     run = comparison.read(folder)
     result = run.result
-    metrics = run.metrics().items()
-    metrics = {k: v for k, v in metrics if isinstance(v, float)}
+    metrics = {k: v for k, v in run.metrics().items() if isinstance(v, float)}
 
     def number(name):
         return tables.number(result.get(name))

@@ -3,10 +3,9 @@
     python -I tf_replay.py SAVED_MODEL < REQUESTS > ANSWERS
 
 Both files have one JSON object per line: inputs of the default signature, and
-its outputs. Importing a module that a server lacks (Keras, this package,
-tokenizers ...) fails. TensorFlow Serving includes the one operation of
-tensorflow-text that WordPiece needs. Here that operation is loaded alone,
-because tensorflow-text imports Keras.
+its outputs. Importing a module that a server lacks (Keras, this package ...)
+fails. TensorFlow Serving includes the operation of tensorflow-text that
+WordPiece needs; here it is loaded alone, because tensorflow-text imports Keras.
 """
 
 import importlib.util
@@ -35,14 +34,9 @@ def main(saved_model):
     model = tf.saved_model.load(saved_model)
     answer = model.signatures["serving_default"]
     for line in sys.stdin:
-        inputs = {
-            name: tf.constant(value, tf.string)
-            for name, value in json.loads(line).items()
-        }
-        outputs = {
-            name: value.numpy().tolist()
-            for name, value in answer(**inputs).items()
-        }
+        texts = json.loads(line).items()
+        found = answer(**{k: tf.constant(v, tf.string) for k, v in texts})
+        outputs = {k: v.numpy().tolist() for k, v in found.items()}
         print(json.dumps(outputs, default=bytes.decode), flush=True)
 
 

@@ -5,7 +5,6 @@ Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 
 import errno
 import functools
-import logging
 import os
 import pathlib
 import tempfile
@@ -21,7 +20,6 @@ from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import chunked_softmax
 
 EXTRA = "assets.extra"
-WARM_UP = "tf_serving_warmup_requests"
 # Tokens of a text whose logits are in memory at once when it is scored.
 _SOFTMAX_CHUNK = 512
 
@@ -29,10 +27,8 @@ _SOFTMAX_CHUNK = 512
 class TaskServer(tf.Module):
     """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
 
-    Args:
-        network: `GPT1TaskModel` with a head; rounds its weights to `dtype`.
-        tokenizer: `tf_tokenizer.GraphTokenizer`.
-        dtype: str, dtype in which the weights are stored.
+    `network` is a `GPT1TaskModel` with a head, whose weights are rounded to and
+    stored in `dtype`; `tokenizer` is a `tf_tokenizer.GraphTokenizer`.
 
     Signatures:
         serving_default: strings `text` `[B]`, for tasks of two texts also
@@ -59,12 +55,11 @@ class TaskServer(tf.Module):
 
     def signatures(self):
         """Return {name: concrete function}."""
-        ranks = {name: 2 if name == "choices" else 1 for name in self.texts}
+        texts = {name: 2 if name == "choices" else 1 for name in self.texts}
+        ids = {"token_ids": 3, "extract_position": 2}
         return {
-            "serving_default": concrete(self.answer, tf.string, **ranks),
-            "tokens": concrete(
-                self.tokens, tf.int32, token_ids=3, extract_position=2
-            ),
+            "serving_default": concrete(self.answer, tf.string, **texts),
+            "tokens": concrete(self.tokens, tf.int32, **ids),
         }
 
     def answer(self, text, text_pair=None, choices=None):
@@ -136,15 +131,13 @@ class LanguageModelServer(tf.Module):
             "hidden": backbone.output,
             "table": backbone.table_output,
         }
-        self._network = FrozenNetwork(
-            keras.Model(network.input, outputs), dtype
-        )
+        model = keras.Model(network.input, outputs)
+        self._network = FrozenNetwork(model, dtype)
         self._vocabulary_size = backbone.vocabulary_size
         self._check_ids = functools.partial(check_ids, network)
         self._tokenizer = tokenizer
-        pipeline = network.preprocessor.tokenizer.pipeline
-        self._opening_id = pipeline.opening_id
-        self.max_sequence_length = network.backbone.max_sequence_length
+        self._opening_id = network.preprocessor.tokenizer.pipeline.opening_id
+        self.max_sequence_length = backbone.max_sequence_length
 
     def signatures(self):
         """Return {name: concrete function}."""
@@ -236,47 +229,35 @@ def check_ids(network, token_ids, extract_position=None):
     backbone, tests = network.backbone, tf.debugging
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
     longest, shape = backbone.max_sequence_length, tf.shape(token_ids)
-    message = f"token_ids must be 0 to {num_ids - 1}"
+    length, message = shape[-1], f"token_ids must be 0 to {num_ids - 1}"
     too_long = f"token_ids must have at most {longest} positions"
     inputs = {"token_ids": token_ids}
     checked = [
         tests.assert_non_negative(token_ids, message),
         tests.assert_less(token_ids, num_ids, message),
-        tests.assert_less_equal(shape[-1], longest, too_long),
+        tests.assert_less_equal(length, longest, too_long),
     ]
     if extract_position is not None:
         inputs["extract_position"] = extract_position
-        name, given = "extract_position must", "for token_ids [B, C, T]"
         found = tf.shape(extract_position)
+        name = "extract_position for token_ids [B, C, T] must be"
         checked += [
-            tests.assert_equal(found, shape[:-1], f"{name} be [B, C] {given}"),
-            tests.assert_non_negative(
-                extract_position, f"{name} not be negative"
-            ),
-            tests.assert_less(
-                extract_position, shape[-1], f"{name} be less than T {given}"
-            ),
+            tests.assert_equal(found, shape[:-1], f"{name} [B, C]"),
+            tests.assert_non_negative(extract_position, f"{name} 0 to T - 1"),
+            tests.assert_less(extract_position, length, f"{name} 0 to T - 1"),
         ]
     # Otherwise a look-up may fail first, with a less helpful message.
     with tf.control_dependencies(checked):
         return {name: tf.identity(value) for name, value in inputs.items()}
 
 
-# Versions, assets and warm-up, in TensorFlow Serving's layout.
-
-
 def write(server, directory, *, labels, requests):
-    """Write `server` with labels and warm-up requests to `directory`.
+    """Write `server` to a folder, in TensorFlow Serving's layout.
 
-    The default signature can also be called as `serve`, with a dict, which
+    `labels` (may be empty) are class names for `assets/labels.txt`; `requests`,
+    {input: strings} each, are answered while a server loads, as warm-up. The
+    default signature can also be called as `serve`, with a dict, which
     `keras.layers.TFSMLayer` needs.
-
-    Args:
-        server: tf.Module with `signatures()`.
-        directory: pathlib.Path.
-        labels: list of class names for `assets/labels.txt`; may be empty.
-        requests: list of {name of an input: strings}, which the server answers
-            while it loads, as warm-up.
     """
     with tempfile.TemporaryDirectory() as folder:
         if labels:
@@ -284,8 +265,6 @@ def write(server, directory, *, labels, requests):
             lines = [files.escape_line(label) + "\n" for label in labels]
             path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
-        before = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # TensorFlow's, about names.
         try:
             signatures = server.signatures()
             default = signatures["serving_default"]
@@ -298,11 +277,10 @@ def write(server, directory, *, labels, requests):
         except tf.errors.ResourceExhaustedError:  # The disk, not the memory.
             reason = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, reason, str(directory)) from None
-        finally:
-            logging.disable(before)
     extra = directory / EXTRA
     extra.mkdir()
-    with tf.io.TFRecordWriter(str(extra / WARM_UP)) as writer:
+    path = extra / "tf_serving_warmup_requests"
+    with tf.io.TFRecordWriter(str(path)) as writer:
         for request in requests:
             log = prediction_log_pb2.PredictionLog()
             warm_up = log.predict_log.request
@@ -315,7 +293,6 @@ def write(server, directory, *, labels, requests):
 
 def next_version(folder):
     """Return the path of the next version; servers take the highest one."""
-    versions = [
-        int(path.name) for path in folder.glob("*") if path.name.isdecimal()
-    ]
+    names = (path.name for path in folder.glob("*"))
+    versions = [int(name) for name in names if name.isdecimal()]
     return folder / str(max(versions, default=0) + 1)

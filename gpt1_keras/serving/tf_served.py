@@ -1,8 +1,7 @@
 """Served models, compared with the Keras models that they must agree with.
 
-A served model has a `server` (`tf_saved_model`), `requests` to check it with,
-and `compare`, which compares the server's answers with those of the Keras
-`network`. Its `name` and `labels` are for the model card.
+Each has a `server` (`tf_saved_model`), `requests` to check it with, `compare`,
+the Keras `network`, and `name` and `labels` for the model card.
 """
 
 import itertools
@@ -22,34 +21,28 @@ _TIE = 1e-6
 
 
 class ServedTask:
-    """A fine-tuned model as it is served.
+    """A fine-tuned model (`runs.presets.FineTuned`) as it is served.
 
-    Args:
-        model: `runs.presets.FineTuned`.
-        examples: `evaluation.scoring.Labelled` to check the server on.
-        graph_tokenizer: `text.tf_tokenizer.GraphTokenizer`.
-        dtype: see `tf_saved_model.TaskServer`, which rounds the weights.
+    `examples` are `evaluation.scoring.Labelled` to check the server on; for the
+    other arguments see `tf_saved_model.TaskServer`, which rounds the weights.
     """
 
-    def __init__(self, model, examples, graph_tokenizer, dtype):
+    def __init__(self, model, examples, tokenizer, dtype):
         self.network = model.network
         self._examples = examples
         self.name = examples.task.name
         self.labels = list(examples.task.label_space.class_names)
-        self.server = tf_saved_model.TaskServer(
-            self.network, graph_tokenizer, dtype
-        )
+        self.server = tf_saved_model.TaskServer(model.network, tokenizer, dtype)
         self._logits = model.logits(examples)
         self.requests = _requests(self.server, examples.examples, 32)
 
     def compare(self, answers):
         """Return the metrics of the answers, and their agreement with Keras.
 
-        Returns:
-            dict of the task's metrics ({} without labels), and dict of
-            `metrics.agreement_of_ids`, `compared_rows` (the number of rows with
-            the same ids as in the Keras model) and, for these rows,
-            `largest_difference` and the share `same_predictions`.
+        The metrics are the task's, {} without labels. The agreement is that of
+        `metrics.agreement_of_ids`, with `compared_rows` (the number of rows
+        with the same ids as in the Keras model) and, for these rows,
+        `largest_difference` and the share `same_predictions`.
         """
         task, examples = self._examples.task, self._examples.examples
         encoded, space = self._examples.encoded, task.label_space
@@ -87,30 +80,26 @@ class ServedTask:
     def _ids_in_graph(self):
         """Return the ids of each row's candidates, encoded in the graph."""
         found = []
-        for candidates in _called(self.server.candidates, self.requests):
-            arrays = candidates.token_ids, candidates.extract_position
-            for rows, ends in zip(*(a.numpy() for a in arrays), strict=True):
+        for ids, positions, _ in _called(self.server.candidates, self.requests):
+            for rows, ends in zip(ids.numpy(), positions.numpy(), strict=True):
                 found.append([r[: n + 1].tolist() for r, n in zip(rows, ends)])
         return found
 
 
 class ServedLanguageModel:
-    """A language model as it is served.
+    """A language model (`GPT1CausalLM`) as it is served; see `ServedTask`.
 
-    Args:
-        network: `GPT1CausalLM`.
-        rows: list of Example to check the server on, by their `text`.
-        graph_tokenizer, dtype: see `ServedTask`.
+    `rows` are a list of Example to check the server on, by their `text`.
     """
 
     name = "language model"
     labels = ()
 
-    def __init__(self, network, rows, graph_tokenizer, dtype):
+    def __init__(self, network, rows, tokenizer, dtype):
         self.network = network
         self._texts = [row.text for row in rows]
         self.server = tf_saved_model.LanguageModelServer(
-            network, graph_tokenizer, dtype
+            network, tokenizer, dtype
         )
         self.requests = _requests(self.server, rows, 8)
 
@@ -121,10 +110,9 @@ class ServedLanguageModel:
         `largest_difference` is that of the log-probability per token.
         """
         tokenizer = self.network.preprocessor.tokenizer.pipeline
-        expected_ids = [
-            ids[: self.server.max_sequence_length]
-            for ids in tokenizer.encode_batch(self._texts)
-        ]
+        limit = self.server.max_sequence_length
+        whole = tokenizer.encode_batch(self._texts)
+        expected_ids = [ids[:limit] for ids in whole]
         found_ids = []
         for ids, lengths, _ in _called(self.server.ids, self.requests):
             for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):

@@ -1,8 +1,4 @@
-"""Checks of a SavedModel: its answers, and their agreement.
-
-A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
-and is published only if its answers agree with those of the Keras model.
-"""
+"""Checks of a SavedModel: its answers without Keras, and their agreement."""
 
 import functools
 import json
@@ -22,11 +18,8 @@ _REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
 def answers(saved_model, requests):
     """Return a SavedModel's answers from a process without Keras.
 
-    Requests are dicts from input names to (lists of) str, answers are dicts
-    from output names to nested lists.
-
-    Raises:
-        RunError: the process failed; quotes the last line of its stderr.
+    Requests are {input: (lists of) str}, answers {output: nested lists}. If the
+    process fails, raises a RunError with the last line of its stderr.
     """
     lines, file = [], functools.partial(tempfile.TemporaryFile, "w+")
     # Files, not pipes: this process reads only one pipe at a time.
@@ -68,38 +61,37 @@ class Agreement:
     min_identical_tokens: checks.Share  # lowest share of equal token ids
 
     def check(self, compared):
-        """Refuse a model that answers differently.
-
-        `compared` is from `tf_served.ServedTask.compare`.
-        """
+        """Refuse a model by what `tf_served.ServedTask.compare` found."""
         identical = compared["identical_tokens"]
         difference = compared["largest_difference"]
         upgrade = "export with the versions of requirements.txt"
+        unequal = [
+            f"{name} is {share:.6g}"
+            for name, share in compared.items()
+            if name.startswith("same_") and share != 1.0
+        ]
         if not identical >= self.min_identical_tokens:
-            raise _refusal(
+            reason = (
                 f"{identical:.4%} of its tokens equal those of the Python"
                 f" tokenizer, less than {self.min_identical_tokens:.4%}; check"
                 " the encoding of the rows (ftfy cannot run in the graph), or"
                 " lower `min_identical_tokens`"
             )
-        if not compared["compared_rows"]:
-            raise _refusal(
+        elif not compared["compared_rows"]:
+            reason = (
                 "no row has the token ids of the Python tokenizer, so nothing"
                 " can be compared; give rows like those it was trained on"
             )
-        if not difference <= self.tolerance:
-            raise _refusal(
+        elif not difference <= self.tolerance:
+            reason = (
                 f"its answers differ by {difference:.2g} where the token ids"
                 f" are equal, more than {self.tolerance:.2g}; {upgrade}, or"
                 " raise `tolerance`"
             )
-        for name, share in compared.items():
-            if name.startswith("same_") and not share == 1.0:
-                raise _refusal(
-                    f"{name} is {share:.6g} where the token ids are equal,"
-                    f" not 1; {upgrade}"
-                )
-
-
-def _refusal(reason):
-    return errors.RunError(f"the served model is not published: {reason}")
+        elif unequal:
+            reason = (
+                f"{unequal[0]} where the token ids are equal, not 1; {upgrade}"
+            )
+        else:
+            return
+        raise errors.RunError(f"the served model is not published: {reason}")

@@ -71,7 +71,7 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
     assert drawn[1] == [
         plots.Point(name, kind, 7, score, panel="CoLA, Matthews")
         for name in ("Transformer, auxiliary LM (full)", "LSTM, auxiliary LM")
-        for kind, score in (("dev", 50), ("sample of train", 75))
+        for kind, score in (("dev", 50), ("train_sample", 75))
     ]
     others = ", ".join(str(tmp_path / x) for x in ("few", "older", "sample"))
     assert picture.notes[1] == f"Only in the CSV: {others}."

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import logging
 import pathlib
 import tempfile
 
@@ -163,7 +162,6 @@ def test_a_full_disk_is_not_a_full_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(tf.saved_model, "save", save)
     with pytest.raises(OSError, match="No space left on device"):
         tf_saved_model.write(server("rte"), tmp_path, labels=[], requests=[])
-    assert not logging.root.manager.disable
 
 
 LENGTH = tiny_fine_tuned.LENGTH
@@ -281,8 +279,8 @@ def test_ids_out_of_range_are_errors():
     for last, place, message in (
         (999, 2, "token_ids must be 0 to"),
         (-1, 2, "token_ids must be 0 to"),
-        (2, -1, "extract_position must not be negative"),
-        (2, 3, "extract_position must be less than T"),
+        (2, -1, "extract_position .* must be 0 to T - 1"),
+        (2, 3, "extract_position .* must be 0 to T - 1"),
     ):
         inputs = tf.constant([[[0, 1, last]]]), tf.constant([[place]])
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
