@@ -6,6 +6,7 @@ import string
 import keras
 import numpy as np
 from keras import ops
+from scipy import special
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
@@ -139,6 +140,15 @@ def inputs(ids):
 def run(model, ids, **kwargs):
     """What a KerasHub model returns for ids, as float64."""
     return read(model(inputs(ids), **kwargs))
+
+
+def log_probabilities(model, ids):
+    """Of all ids but the first, by a forward pass of a language model."""
+    if len(ids) < 2:
+        return np.zeros(0)
+    logits = run(model, np.array([ids[:-1]], "int32"))[0]
+    log_p = special.log_softmax(logits, axis=-1)
+    return log_p[np.arange(len(ids) - 1), ids[1:]]
 
 
 def draws(layer):

@@ -86,6 +86,22 @@ def test_byte_pairs_are_written_as_released(tmp_path):
     assert json.loads(text) == {piece: i for i, piece in enumerate(pieces)}
 
 
+def test_version_is_a_header_in_the_first_line_only(tmp_path):
+    pair = ("#version", "s</w>")
+    ours = tokenizer.Tokenizer(["<unk>", *pair, "".join(pair)], [pair])
+    ours.save(tmp_path)
+    read = tokenizer.Tokenizer.from_directory(tmp_path)
+    assert (read.merges, read.vocabulary) == ([pair], ours.vocabulary)
+    merges, pieces = tmp_path / "merges.txt", tmp_path / "vocabulary.txt"
+    merges.write_text("a b\n#version s</w>\n")
+    assert subwords.read_merges(merges) == [("a", "b"), pair]
+    pieces.write_text("[UNK]\n#version\n")
+    assert subwords.read_word_pieces(pieces) == ["[UNK]", "#version"]
+    # A text may begin like a file.
+    words = tokenizer.Tokenizer(["[UNK]", "#", "version", ":"])
+    assert words.encode("#version: 2") == [1, 2, 3, 0]
+
+
 def test_word_pieces_are_read_from_lines_of_any_end(tmp_path):
     pieces = ["[UNK]", "[NEWLINE]", "a", "##é"]
     path = tmp_path / "vocabulary.txt"
