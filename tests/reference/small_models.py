@@ -144,11 +144,12 @@ def run(model, ids, **kwargs):
 
 def log_probabilities(model, ids):
     """Of all ids but the first, by a forward pass of a language model."""
-    if len(ids) < 2:
-        return np.zeros(0)
-    logits = run(model, np.array([ids[:-1]], "int32"))[0]
+    count = len(ids) - 1
+    # Keras warns of a softmax over a single position.
+    given = ids[:count] if count > 1 else [ids[0], 0]
+    logits = run(model, np.array([given], "int32"))[0, :count]
     log_p = special.log_softmax(logits, axis=-1)
-    return log_p[np.arange(len(ids) - 1), ids[1:]]
+    return log_p[np.arange(count), ids[1:]]
 
 
 def draws(layer):

@@ -87,16 +87,17 @@ def test_byte_pairs_are_written_as_released(tmp_path):
 
 
 def test_version_is_a_header_in_the_first_line_only(tmp_path):
-    pair = ("#version", "s</w>")
-    ours = tokenizer.Tokenizer(["<unk>", *pair, "".join(pair)], [pair])
-    ours.save(tmp_path)
+    word, last = "#version", "s</w>"
+    merges = [(word, last)] + [(word[:i], word[i]) for i in range(1, 8)]
+    pieces = ["<unk>", *word, last, *map("".join, merges)]
+    tokenizer.Tokenizer(pieces, merges).save(tmp_path)
     read = tokenizer.Tokenizer.from_directory(tmp_path)
-    assert (read.merges, read.vocabulary) == ([pair], ours.vocabulary)
-    merges, pieces = tmp_path / "merges.txt", tmp_path / "vocabulary.txt"
-    merges.write_text("a b\n#version s</w>\n")
-    assert subwords.read_merges(merges) == [("a", "b"), pair]
-    pieces.write_text("[UNK]\n#version\n")
-    assert subwords.read_word_pieces(pieces) == ["[UNK]", "#version"]
+    assert (read.merges, read.vocabulary) == (merges, pieces)
+    path = tmp_path / "pieces.txt"
+    path.write_text("a b\n#version s</w>\n")
+    assert subwords.read_merges(path) == [("a", "b"), (word, last)]
+    path.write_text("[UNK]\n#version\n")
+    assert subwords.read_word_pieces(path) == ["[UNK]", word]
     # A text may begin like a file.
     words = tokenizer.Tokenizer(["[UNK]", "#", "version", ":"])
     assert words.encode("#version: 2") == [1, 2, 3, 0]
