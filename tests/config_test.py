@@ -15,7 +15,6 @@ from gpt1_keras import workdir as workdirs
 from tests.reference import data_files
 from tests.reference import recorded_run
 
-ALLOWED = ("tests.reference.recorded_run",)
 RECORD = recorded_run.GIN
 # Public names with parameters of every mark; the run refers to most.
 TEXT = """\
@@ -47,14 +46,12 @@ train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
 
 @pytest.fixture
 def write(tmp_path):
-    def write_text(text, name="run.gin"):
-        (tmp_path / name).write_text(text)
-        return str(tmp_path / name)
-
-    return write_text
+    return lambda text: str(data_files.write(tmp_path, "run.gin", text))
 
 
-def resolve(path, *settings, workdir=None, allowed=ALLOWED):
+def resolve(
+    path, *settings, workdir=None, allowed=("tests.reference.recorded_run",)
+):
     return config.resolve([str(path)], list(settings), workdir, allowed)
 
 
@@ -68,9 +65,6 @@ def refusal(path, *settings, **keywords):
 def changed(old, new):
     assert old in TEXT
     return bindings.read_text(TEXT.replace(old, new))
-
-
-# Bindings as data.
 
 
 def test_bindings_are_symbols_and_data():
@@ -197,9 +191,6 @@ def test_hash_differences_and_text_agree(first, second):
         assert first == second
 
 
-# Files and settings.
-
-
 def test_repository_is_first_and_the_current_directory_second(
     tmp_path, monkeypatch
 ):
@@ -278,9 +269,6 @@ def test_gin_files_run_no_other_code(write):
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
-
-
-# Resolved configurations.
 
 
 def test_settings_must_be_used_and_values_given(write):

@@ -1,11 +1,15 @@
-"""The site is built, and the tutorial's commands print what its pages show."""
+"""The site is built; commands and examples print what they show."""
 
+import doctest
+import inspect
 import os
 import pathlib
+import pkgutil
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tests.reference.processes import ROOT
@@ -14,16 +18,25 @@ CAUGHT = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 BLOCK = re.compile(r"^```(bash|python|text)\n(.*?)^```$", re.M | re.S)
 
 
+def test_examples_in_the_docstrings_of_the_public_modules(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = "".join(page.read_text() for page in ROOT.glob("docs/api/*.md"))
+    names = re.findall(r"^::: (\S+)", text, re.MULTILINE)
+    modules = {inspect.getmodule(pkgutil.resolve_name(name)) for name in names}
+    results = [
+        doctest.testmod(module, extraglobs={"np": np}) for module in modules
+    ]
+    assert sum(result.attempted for result in results) >= 15
+    assert not sum(result.failed for result in results)
+
+
 def without_numbers(text):
     return re.sub(r"-?\d[\d.,:]*(e[-+]?\d+)?", "#", text)
 
 
 @pytest.mark.slow
 def test_commands_print_what_the_pages_show(tmp_path):
-    """In the order of the pages: later ones use what earlier ones train.
-
-    `...` stands for anything, a number for any number.
-    """
+    """In their order; `...` is anything, a number any number."""
     (tmp_path / "presets").symlink_to(ROOT / "presets")
     scripts = pathlib.Path(sys.executable).parent
     environment = os.environ | {

@@ -1,8 +1,4 @@
-"""Every gin file is parsed by the command in its own header.
-
-Checked for each command: it parses, every macro in it is used, and the run
-gets all its arguments. The commands in the documents likewise.
-"""
+"""The commands in headers of gin files and in documents resolve."""
 
 import itertools
 import re
@@ -21,10 +17,7 @@ MAIN = "python -m gpt1_keras.main "
 
 
 def commands(text):
-    """All main commands in `text`; a backslash continues a line.
-
-    In backticks they may begin with --gin, as in WORKSPACE.md.
-    """
+    """All main commands in `text`; those in backticks may begin with --gin."""
     text = re.sub(r"\\\n#?\s*", "", text)
     short = re.findall(r"`(--gin [^`\n|]*--(?:set|workdir) [^`\n|]*)`", text)
     return re.findall(rf"{MAIN}[^`\n|]*", text) + [

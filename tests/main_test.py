@@ -1,5 +1,3 @@
-"""The command line: mostly called in this process, once as a process."""
-
 import itertools
 import json
 import signal

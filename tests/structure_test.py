@@ -1,9 +1,4 @@
-"""The structure that WORKSPACE.md describes, held against the code.
-
-One loop for each sentence: data flows one way, imports run in no circle,
-frameworks are imported where the name says so, `runs/` holds verbs, and every
-path that the documents name exists.
-"""
+"""The structure that WORKSPACE.md describes, held against the code."""
 
 import ast
 import graphlib

@@ -1,5 +1,3 @@
-"""The scikit-learn classifier, on a tiny preset."""
-
 import pathlib
 import pickle
 import random
@@ -154,41 +152,35 @@ def test_a_benchmark_of_pairs(preset, tmp_path):
         model.predict(["the gate"])
 
 
-@pytest.mark.parametrize(
-    "texts, labels, message",
-    [
-        ("one text", [1], "X is str"),
-        (["a", ("b", "c")], [0, 1], r"X\[1\] is \('b', 'c'\)"),
-        (["a", np.nan], [0, 1], r"X\[1\] is nan"),
-        (["a", "b"], [0], "1 labels"),
-        (["a", "b"], [0.5, 1.5], "float"),
-        (["a", "b"], [0, "1"], "int, str"),
-        (["a", "b"], [1, 1], "only the label"),
-        (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
-        (["a\ud800", "b"], [0, 1], "is not a character"),
-    ],
-)
-def test_mistakes_are_one_line(classifier, texts, labels, message):
-    with pytest.raises(errors.InputError, match=message) as caught:
-        base.clone(classifier).fit(texts, labels)
-    assert "\n" not in str(caught.value)
+ROWS_REFUSED = [
+    ("one text", [1], "X is str"),
+    (["a", ("b", "c")], [0, 1], r"X\[1\] is \('b', 'c'\)"),
+    (["a", np.nan], [0, 1], r"X\[1\] is nan"),
+    (["a", "b"], [0], "1 labels"),
+    (["a", "b"], [0.5, 1.5], "float"),
+    (["a", "b"], [0, "1"], "int, str"),
+    (["a", "b"], [1, 1], "only the label"),
+    (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
+    (["a\ud800", "b"], [0, 1], "is not a character"),
+]
+ARGUMENTS_REFUSED = [
+    ({"settings": "DROPOUT = 0.2"}, "give a dict such as"),
+    ({"settings": {"TRAIN_FILE": "x"}}, "without RUN, TRAIN_FILE"),
+    ({"files": "gin/nothing.gin"}, "gin/nothing.gin: no such file"),
+    ({"files": [3]}, "`files` is .3.: give a path in quotes or a tuple"),
+    ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),
+    ({"workdir": __file__}, "cannot create this folder"),
+]
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ({"settings": "DROPOUT = 0.2"}, "give a dict such as"),
-        ({"settings": {"TRAIN_FILE": "x"}}, "without RUN, TRAIN_FILE"),
-        ({"files": "gin/nothing.gin"}, "gin/nothing.gin: no such file"),
-        ({"files": [3]}, "`files` is .3.: give a path in quotes or a tuple"),
-        ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),
-        ({"workdir": __file__}, "cannot create this folder"),
-    ],
-)
-def test_wrong_arguments_are_one_line(classifier, arguments, message):
-    model = base.clone(classifier).set_params(**arguments)
-    with pytest.raises(errors.InputError, match=message):
-        model.fit(TEXTS, LABELS)
+def test_mistakes_are_one_line(classifier):
+    given = [(texts, labels, {}, said) for texts, labels, said in ROWS_REFUSED]
+    given += [(TEXTS, LABELS, *wrong) for wrong in ARGUMENTS_REFUSED]
+    for texts, labels, arguments, message in given:
+        model = base.clone(classifier).set_params(**arguments)
+        with pytest.raises(errors.InputError, match=message) as caught:
+            model.fit(texts, labels)
+        assert "\n" not in str(caught.value)
 
 
 def test_the_rows_do_not_stay_in_the_workdir_of_another_run(

@@ -1,7 +1,4 @@
-"""Every dial of every run with wrong values: resolved, or refused in a line.
-
-Nothing is trained: this is what is checked before a run starts.
-"""
+"""Every dial of every run with wrong values; nothing is trained."""
 
 import itertools
 

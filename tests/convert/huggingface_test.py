@@ -20,16 +20,6 @@ CONFIG = {
     **{"embd_pdrop": 0.2, "resid_pdrop": 0, "layer_norm_epsilon": 1e-6},
     "initializer_range": 0.01,
 }
-# Written down from transformers' modeling_openai.py.
-NAMES = {
-    f"{part}/{ours}": f"{part.replace('/', '.')}.{theirs}"
-    for parts, names in (
-        ("attn/c_attn attn/c_proj mlp/c_fc mlp/c_proj", "w b"),
-        ("ln_1 ln_2", "g b"),
-    )
-    for part in parts.split()
-    for ours, theirs in zip(names.split(), ("weight", "bias"))
-}
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +33,13 @@ def tensors(arrays):
         "tokens_embed.weight": arrays["we"][:60],
         "positions_embed.weight": arrays["we"][60:],
     }
-    for layer in range(2):
-        for ours, theirs in NAMES.items():
-            found[f"h.{layer}.{theirs}"] = arrays[f"h{layer}/{ours}"]
+    # As in transformers' modeling_openai.py.
+    kinds = {"w": "weight", "g": "weight", "b": "bias"}
+    for name in small_models.BLOCK_NAMES:
+        *parts, kind = name.split("/")
+        theirs = ".".join([*parts, kinds[kind]])
+        for layer in range(2):
+            found[f"h.{layer}.{theirs}"] = arrays[f"h{layer}/{name}"]
     return {
         name: np.ascontiguousarray(x, "float32") for name, x in found.items()
     }
@@ -79,15 +73,6 @@ def check(folder, arrays):
     return model
 
 
-def test_config_weights_and_vocabulary(folder, tensors, arrays):
-    save(folder, tensors)
-    config = check(folder, arrays).backbone.get_config()
-    expected = small_models.SIZES | SIZES
-    expected |= {"attention_dropout": 0.3, "embedding_dropout": 0.2}
-    expected |= {"layer_norm_epsilon": 1e-6, "initializer_range": 0.01}
-    assert expected.items() <= config.items()
-
-
 def old_style(tensors):
     """All that task models of older versions have besides."""
     mask = np.tril(np.ones((1, 1, 12, 12), "float32"))
@@ -105,10 +90,14 @@ def table_as_head(tensors):
     return {n.replace("tokens_embed", "lm_head"): x for n, x in tensors.items()}
 
 
-@pytest.mark.parametrize("form", [old_style, table_as_head])
-def test_other_forms_of_the_weights(folder, tensors, arrays, form):
+@pytest.mark.parametrize("form", [dict, old_style, table_as_head])
+def test_config_weights_and_vocabulary(folder, tensors, arrays, form):
     save(folder, form(tensors))
-    check(folder, arrays)
+    config = check(folder, arrays).backbone.get_config()
+    expected = small_models.SIZES | SIZES
+    expected |= {"attention_dropout": 0.3, "embedding_dropout": 0.2}
+    expected |= {"layer_norm_epsilon": 1e-6, "initializer_range": 0.01}
+    assert expected.items() <= config.items()
 
 
 TOKENS, BIAS = "tokens_embed.weight", "h.1.ln_2.bias"

@@ -39,42 +39,30 @@ def remove(name):
 SHAPES, SHARD = "params_shapes.json", "params_4.npy"
 NAN = np.float32("nan").tobytes()
 NOT_NPY = r"params_4\.npy is missing, truncated or not an \.npy"
-MISTAKES = {
-    "no shapes": (remove(SHAPES), f"{SHAPES} is missing"),
-    "no vocabulary": (
-        remove(openai.VOCABULARY),
-        r"bpe_40000.json cannot be read \(No such file",
-    ),
-    "no shard 3": (remove("params_3.npy"), r"params_3\.npy is missing"),
-    "no last shard": (
-        remove("params_11.npy"),
-        "11 shards hold 2222 numbers, params_shapes.json lists 2320",
-    ),
-    "array missing": (
-        rewrite_json(SHAPES, lambda s: s[:-1]),
-        r"list of shapes such as \[512, 768\], 2 and 12",
-    ),
-    "transposed": (
+# What spoils the folder; what is said.
+MISTAKES = [
+    (remove(SHAPES), f"{SHAPES} is missing"),
+    (remove(openai.VOCABULARY), r"bpe_40000.json cannot be read \(No such"),
+    (remove("params_3.npy"), r"params_3\.npy is missing"),
+    (remove("params_11.npy"), "11 shards hold 2222 numbers, .* lists 2320"),
+    (rewrite_json(SHAPES, lambda s: s[:-1]), r"as \[512, 768\], 2 and 12"),
+    (
         rewrite_json(SHAPES, lambda s: [*s[:2], [1, 24, 8], *s[3:]]),
         r"c_attn/w has shape \[24, 8\], expected \[8, 24\]",
     ),
-    "truncated": (rewrite(SHARD, lambda x: x[:-3]), NOT_NPY),
-    "npz": (rewrite(SHARD, lambda x: b"PK\3\4" + x), NOT_NPY),
-    "int32": (rewrite(SHARD, lambda x: x.replace(b"<f4", b"<i4")), NOT_NPY),
-    "NaN": (
-        rewrite("params_6.npy", lambda x: x[:-4] + NAN),
-        "h0/[a-z_/]+ contains NaN or inf",
-    ),
-    "vocabulary": (
+    (rewrite(SHARD, lambda x: x[:-3]), NOT_NPY),
+    (rewrite(SHARD, lambda x: b"PK\3\4" + x), NOT_NPY),
+    (rewrite(SHARD, lambda x: x.replace(b"<f4", b"<i4")), NOT_NPY),
+    (rewrite("params_6.npy", lambda x: x[:-4] + NAN), "h0/.+ contains NaN"),
+    (
         rewrite_json(openai.VOCABULARY, lambda x: x | {"é": 60}),
         "has 61 tokens, the token table 60 rows",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_name_the_folder(tmp_path, name):
-    spoil, expected = MISTAKES[name]
+@pytest.mark.parametrize("spoil, expected", MISTAKES)
+def test_mistakes_name_the_folder(tmp_path, spoil, expected):
     released_shards.write_small(tmp_path, ENDS)
     spoil(tmp_path)
     with pytest.raises(errors.InputError, match=f"{tmp_path}.*{expected}"):

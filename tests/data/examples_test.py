@@ -1,3 +1,4 @@
+import dataclasses
 from unittest import mock
 
 import numpy as np
@@ -18,6 +19,22 @@ def test_subsets_of_seeds():
     assert examples.draw_subset(range(10), 4) == [2, 4, 6, 7]
     for count in (None, 10, 11):
         assert [*examples.draw_subset(range(10), count)] == [*range(10)]
+
+
+def test_digests_of_own_rows_cover_all_columns_if_asked_to():
+    row = examples.Example("a", line=2, given={"id": "7"})
+    benchmark = examples.Example("a")
+    other_line = dataclasses.replace(row, line=3)
+    other_column = dataclasses.replace(row, given={"id": "8"})
+    rows = (row, benchmark, other_line, other_column)
+    for with_given, count in ((False, 1), (True, 4)):
+        found = {examples.sha256([x], with_given=with_given) for x in rows}
+        assert len(found) == count
+    # A benchmark has none.
+    digest = examples.sha256([benchmark])
+    assert digest == examples.sha256([benchmark], with_given=True)
+    pair = [benchmark, examples.Example("b")]
+    assert examples.sha256(pair) != examples.sha256(pair[::-1])
 
 
 def encode(rows, transform, max_sequence_length=32):

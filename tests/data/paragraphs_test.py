@@ -16,8 +16,6 @@ RUSSIAN = (
     "Он вышел из дома рано утром и долго шёл по дороге через тёмный лес. " * 4
 )
 RUSSIAN = RUSSIAN.strip()
-
-
 WORDS = "the of a wandering sea, went Mary home; under".split()
 
 

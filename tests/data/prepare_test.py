@@ -29,13 +29,16 @@ def folder(tmp_path):
     return folder
 
 
-def prepare_letters(folder, directory, *, distribute=None, **recipe):
+def prepare_letters(
+    folder, directory, *, distribute=encode.in_processes, **recipe
+):
     tokenizer = letter_tokenizer.LetterTokenizer()
     recipe = {"held_out_fraction": 0.1, "tokenizer": tokenizer} | recipe
-    options = {"shard_tokens": 1000, "piece_bytes": 1000}
-    options["distribute"] = distribute or encode.in_processes
-    recipe = prepare.Recipe(**recipe)
-    return prepare.prepare([folder], directory, recipe, **options)
+    return prepare.prepare(
+        *([folder], directory, prepare.Recipe(**recipe)),
+        **{"shard_tokens": 1000, "piece_bytes": 1000},
+        distribute=distribute,
+    )
 
 
 def tokens_of(prepared):

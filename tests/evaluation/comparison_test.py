@@ -1,7 +1,5 @@
 import pathlib
 
-import pytest
-
 from gpt1_keras import bindings
 from gpt1_keras.evaluation import comparison
 from tests.reference import data_files
@@ -12,19 +10,17 @@ ACCURACY = {"accuracy": 0.5}
 GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
 
 
-@pytest.mark.parametrize(
-    "options, row",
-    [
+def test_rows_of_the_ablation(tmp_path):
+    neither = {"NUM_TRANSFERRED_LAYERS": -1, "LM_LOSS_WEIGHT": 0}
+    for options, row in (
         ({"NUM_TRANSFERRED_LAYERS": 0}, "transferred_0"),
         ({"NUM_TRANSFERRED_LAYERS": 12}, "full"),
         ({"lstm": True, "num_layers": 1}, "lstm"),
-        ({"NUM_TRANSFERRED_LAYERS": -1, "LM_LOSS_WEIGHT": 0}, "no_pretraining + no_auxiliary_lm"),
-    ],
-)  # fmt: skip
-def test_rows_of_the_ablation(tmp_path, options, row):
-    fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
-    (run,) = fake_workdirs.find(tmp_path)
-    assert run.row == row
+        (neither, "no_pretraining + no_auxiliary_lm"),
+    ):
+        fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
+        (run,) = fake_workdirs.find(tmp_path)
+        assert run.row == row
     # Tables name a task, also where a damaged result has none.
     assert comparison.Run(tmp_path, {}).task == ""
 

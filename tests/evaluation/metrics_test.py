@@ -60,9 +60,8 @@ def test_area_under_curve():
     assert metrics.area_under_curve([1, 1], [0.1, 0.2]) == {"auc": 0.5}
 
 
-@pytest.mark.parametrize(
-    "targets, scores, expected",
-    [
+def test_matthews_threshold_by_hand():
+    for targets, scores, expected in (
         ([0, 1, 1, 0], [-5, -2, -1, -4], (-3.0, 1.0)),
         ([0, 1], [1.0, np.nextafter(1.0, 2)], (np.nextafter(1.0, 2), 1.0)),
         ([1, 1], [2.0, 1.0], (0.0, 0.0)),
@@ -72,11 +71,9 @@ def test_area_under_curve():
         # As good at 0.5 and at 2.5: the lowest.
         ([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], (0.5, 1 / math.sqrt(3))),
         ([1, 1] + 4 * [1, 0], [3, 3, 0, 0, 1, 0, 1, 0, 0, 1], (0.5, 6**-0.5)),
-    ],
-)
-def test_matthews_threshold_by_hand(targets, scores, expected):
-    found = metrics.matthews_threshold(targets, scores)
-    assert found == pytest.approx(expected, rel=1e-15)
+    ):
+        found = metrics.matthews_threshold(targets, scores)
+        assert found == pytest.approx(expected, rel=1e-15)
 
 
 @hypothesis.settings(max_examples=40)

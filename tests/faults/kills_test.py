@@ -26,8 +26,6 @@ from tests.reference import tiny_task
 
 
 class Preparation(kill_run.Experiment):
-    """Preparing a corpus of many small pieces."""
-
     gin_files = ("gin/prepare.gin",)
 
     def make_input(self):
@@ -36,26 +34,11 @@ class Preparation(kill_run.Experiment):
         return {"CORPUS": str(books), "VOCABULARY_SIZE": 150}
 
 
-class Seeds(tiny_task.Experiment):
-    """Fine-tuning on two seeds."""
-
-    def make_input(self):
-        return super().make_input() | {"NUM_EPOCHS": 1, "SEEDS": (1, 2)}
-
-
 class Grid(tiny_task.Experiment):
-    """Two rows of table 5."""
-
     gin_files = ("gin/grid.gin",)
-
-    def make_input(self):
-        rows = {"TASKS": ("cola",), "ROWS": ("full", "no_auxiliary_lm")}
-        return super().make_input() | rows | {"NUM_EPOCHS": 1}
 
 
 class Export(tiny_task.Experiment):
-    """Exporting a fine-tuned model."""
-
     gin_files = ("gin/export.gin",)
 
     def make_input(self):
@@ -68,17 +51,21 @@ class Export(tiny_task.Experiment):
 
 
 class RawText(kill_run.Experiment):
-    """Pretraining on raw text, as TensorFlow only can."""
-
     gin_files = (*kill_run.Experiment.gin_files, "gin/data/raw_text.gin")
 
 
+FINE_TUNE = functools.partial(tiny_task.Experiment, NUM_EPOCHS=1, SEEDS=(1, 2))
+TWO_ROWS = {"TASKS": ("cola",), "ROWS": ("full", "no_auxiliary_lm")}
 EXPERIMENTS = {
     "prepare": Preparation,
     "pretrain": kill_run.Experiment,
-    "finetune": Seeds,
+    "finetune": FINE_TUNE,
 }
-LONG = EXPERIMENTS | {"raw text": RawText, "grid": Grid, "export": Export}
+LONG = EXPERIMENTS | {
+    "raw text": RawText,
+    "grid": functools.partial(Grid, NUM_EPOCHS=1, **TWO_ROWS),
+    "export": Export,
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +97,10 @@ def killed_once(experiment, workdir, seconds):
 def kill_and_compare(undisturbed, name, draws, kills):
     """Kill a run at random moments, then finish it; return the counts."""
     experiment, expected, seconds = undisturbed(name)
-    counts, number = collections.Counter(), 0
+    counts = collections.Counter()
     while counts["killed"] < kills:
-        assert number < 9 + 2 * kills  # Kills must come in time.
-        workdir = experiment.directory / f"killed_{number}"
-        number += 1
+        assert counts["finished"] < 9 + 2 * kills  # Kills must come in time.
+        workdir = experiment.directory / f"killed_{counts['finished']}"
         before, started = counts["killed"], time.monotonic()
         while killed_once(experiment, workdir, draws.uniform(0, seconds)):
             counts["killed"] += 1
@@ -162,7 +148,6 @@ def test_no_file_may_grow(undisturbed, name):
 
 
 def assert_refused(process, log, expected):
-    """The process ends with an error in one line."""
     status, output = process.wait(), pathlib.Path(log).read_text()
     assert status == 2, output
     last = output.strip().splitlines()[-1]
@@ -277,10 +262,7 @@ def two_workers(tmp_path_factory):
 def test_workers_stop_together_and_continue(
     two_workers, victim, name, saved_by_all
 ):
-    """Whoever is lost, the job ends, and its weights in the end are the same.
-
-    Dropout is on: each replica draws its own masks, and the same ones again.
-    """
+    """Dropout is on: replicas draw their own masks, and the same ones again."""
     experiment, finished = two_workers
     workdir = experiment.directory / f"workers_{victim}_{name}"
     metrics = workdir / "metrics.jsonl"

@@ -122,6 +122,11 @@ def write_whole_tokenizer(folder):
     (folder / "vocab.json").unlink()
 
 
+def write_stories(folder):
+    stories = map(question_answering_test.story, range(3))
+    question_answering_test.write_stories(folder, stories, place="")
+
+
 def unpack(folder, name):
     fetch.unpack(folder / name, folder / "unpacked", lambda name: True)
 
@@ -142,12 +147,6 @@ s/pretrain.pretrain:
   x = None
 """
 RTE = b"index\tsentence1\tsentence2\tlabel\n0\tIt rains.\tWet.\tentailment\n"
-STORY = ",".join(
-    f'"{field}"' for field in question_answering_test.HEADER
-) + "\n" + "".join(
-    ",".join(f'"{field}"' for field in map(str, question_answering_test.story(i))).replace('"Hi"', '""Hi""') + "\n"
-    for i in range(3)
-)  # fmt: skip
 # Parser -> the file that is mutated; its content, or what writes it with its
 # neighbours; what reads the folder.
 PARSERS = {
@@ -160,7 +159,7 @@ PARSERS = {
     "snli": ("snli_1.0/snli_1.0_dev.jsonl", b'{"sentence1": "A", "sentence2": "B", "gold_label": "neutral"}\n' * 2, lambda f: nli.read_snli(f, "dev")),
     "scitail": ("scitail/scitail_1.0_dev.tsv", b"A\tB\tentails\n", lambda f: nli.read_scitail(f, "dev")),
     "race": ("RACE/dev/high/1.txt", json.dumps(question_answering_test.PASSAGE).encode(), lambda f: question_answering.read_race(f, "dev")),
-    "story cloze": (question_answering_test.VALIDATION, STORY.encode(), lambda f: question_answering.read_story_cloze(f, "dev")),
+    "story cloze": (question_answering_test.VALIDATION, write_stories, lambda f: question_answering.read_story_cloze(f, "dev")),
     "lambada": ("lambada_test_plain_text.txt", b"it is late , tom\n", lambda f: readers.read_lambada(f, "test")),
     "dprd": ("test.c.txt", zero_shot_test.DPRD.encode(), lambda f: readers.read_dprd(f, "test")),
     "wsc": ("WSCollection.xml", zero_shot_test.collection(zero_shot_test.SCHEMA.format("x", "A")), lambda f: readers.read_wsc(f, "test")),

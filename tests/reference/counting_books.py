@@ -1,5 +1,3 @@
-"""Books whose tokens tell where they stand."""
-
 import numpy as np
 
 from gpt1_keras.data import batches

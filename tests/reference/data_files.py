@@ -1,5 +1,3 @@
-"""Files below a folder, written and read back."""
-
 import json
 
 

@@ -1,9 +1,6 @@
 """Compare this program with what the released code computed.
 
-    KERAS_BACKEND=torch python -m tests.reference.golden FILE.npz
-
-prints one JSON object: quantity -> largest absolute difference. The network
-is built from `meta`, the weights are set under the released names.
+KERAS_BACKEND=torch python -m tests.reference.golden FILE.npz
 """
 
 import json

@@ -1,8 +1,4 @@
-"""KerasHub's own test programs, for our layers and models.
-
-They run on TensorFlow only: what they check (configs, files, dtypes) is the
-same on every backend.
-"""
+"""KerasHub's own test programs; they check the same on every backend."""
 
 import keras
 import pytest

@@ -75,11 +75,7 @@ def write_books(directory, *, num_books=6, num_sentences=60):
 
 
 class Process:
-    """A run in a process, forked when all modules were imported or a new one.
-
-    Importing takes longer than most runs of the tests. What was computed
-    before, which may change the last bits, is not forked.
-    """
+    """A run in a new process, or a fork of one that has imported all modules."""
 
     def __init__(self, arguments, log, environment, is_forked):
         method = "forkserver" if is_forked else "spawn"
@@ -127,13 +123,7 @@ def _call_main(arguments, log, environment):
 
 
 class Experiment:
-    """One configuration that several processes run.
-
-    Args:
-        directory: path for corpus, cache and workdirs.
-        backend: str, of Keras; None: that of this process.
-        settings: dict, in place of or beside `SETTINGS`.
-    """
+    """One configuration that several processes run, below a folder."""
 
     gin_files = ("gin/pretrain.gin", "gin/model/tiny.gin")
 
@@ -162,7 +152,7 @@ class Experiment:
         environment = self.environment | (environment or {})
         return Process(arguments, log, environment, self.is_forked)
 
-    def start_workers(self, workdir, count, **settings):
+    def start_workers(self, workdir, count):
         """Start processes that share the work; logs in `<workdir>.N.log`."""
         return [
             self.start(
@@ -170,13 +160,12 @@ class Experiment:
                 log=f"{workdir}.{i}.log",
                 environment=environment,
                 STRATEGY="multi_worker",
-                **settings,
             )
             for i, environment in enumerate(cluster.environments(count))
         ]
 
-    def must_finish(self, workdir, **settings):
-        status = self.start(workdir, **settings).wait(TIME_LIMIT)
+    def must_finish(self, workdir):
+        status = self.start(workdir).wait()
         if status:
             log = pathlib.Path(f"{workdir}.log").read_text()
             raise RuntimeError(f"exit {status}: {log}")
@@ -195,8 +184,7 @@ class Experiment:
             time.sleep(0.001)
         time.sleep(delay)
         process.send_signal(number)
-        status = process.wait(TIME_LIMIT)
-        return status, pathlib.Path(f"{workdir}.log").read_text()
+        return process.wait(), pathlib.Path(f"{workdir}.log").read_text()
 
 
 def _identity(path):

@@ -1,5 +1,3 @@
-"""Python programs in processes of their own."""
-
 import os
 import pathlib
 import subprocess
@@ -18,13 +16,13 @@ def arguments(gin_files, workdir, **settings):
     return found
 
 
-def python(*arguments, cwd=ROOT, **environment):
-    """Run Python with the arguments; return what `subprocess.run` does."""
+def python(*arguments, cwd=ROOT, given="", **environment):
+    """Run Python on a standard input; return what `subprocess.run` does."""
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         text=True,
         timeout=600,

@@ -28,7 +28,6 @@ recorded_run.record:
 
 recorded_run.product.factor = %SEED
 """
-FRAMEWORKS = {"keras", "tensorflow", "torch", "jax"}
 
 
 def record(
@@ -40,13 +39,14 @@ def record(
     log_steps: checks.NotRecipe[int] = 1,
 ):
     """Write the arguments to workdir/arguments.json."""
+    frameworks = {"keras", "tensorflow", "torch", "jax"}
     arguments = {
         "workdir": str(workdir),
         "config_sha256": config_sha256,
         "steps": steps,
         "built": build() if build else None,
         "log_steps": log_steps,
-        "frameworks": sorted(FRAMEWORKS & sys.modules.keys()),
+        "frameworks": sorted(frameworks & sys.modules.keys()),
     }
     (workdir / "arguments.json").write_text(json.dumps(arguments))
     return workdir / "arguments.json"
@@ -54,6 +54,13 @@ def record(
 
 def product(*, factor):
     return 3 * factor
+
+
+def sgd(**anything):
+    """Build an optimizer of the user's own."""
+    import keras
+
+    return keras.optimizers.SGD(0.1)
 
 
 def refuse(*, workdir, vocabulary):

@@ -1,9 +1,6 @@
 """The same training on several devices and on one, in processes of their own.
 
-    python -m tests.reference.replicas FILE '{"strategy": "mirrored", ...}'
-
-trains a language model and a labelled task in this process for ten steps and
-writes losses, gradient norms, clipped gradients, weights and scores.
+python -m tests.reference.replicas FILE '{"strategy": "mirrored", ...}'
 """
 
 import json
@@ -12,9 +9,14 @@ import pathlib
 import subprocess
 import sys
 
+import keras
 import numpy as np
+from keras import ops
 
+from gpt1_keras.data import loaders
+from gpt1_keras.training import strategy as strategy_lib
 from tests.reference import cluster
+from tests.reference import tiny_learner
 from tests.reference.processes import ROOT
 
 NUM_STEPS = 10
@@ -28,10 +30,6 @@ def train(*, strategy, replicas, dropout, double, batch_size, micro_batch_size):
 
     `double`: the second half of every batch repeats the first.
     """
-    # Not at the top: the backend is chosen by the process.
-    from gpt1_keras.training import strategy as strategy_lib
-    from tests.reference import tiny_learner
-
     devices = strategy_lib.Devices(
         strategy_name=strategy, num_replicas=replicas
     ).open()
@@ -73,12 +71,6 @@ class Doubled:
 
 
 def _train_one(learner, batches):
-    import keras
-    from keras import ops
-
-    from gpt1_keras.data import loaders
-    from tests.reference import tiny_learner
-
     losses, norms = [], []
 
     def keep(batch, logs):
@@ -117,11 +109,7 @@ def _train_one(learner, batches):
 
 
 def run(path, backend, strategy, replicas, **options):
-    """Train in processes of their own; return what the first one wrote.
-
-    Of the options of `train` the examples per forward pass on each replica
-    are 2 on several and all on one, if not given.
-    """
+    """Train in processes of their own; return what the first one wrote."""
     options = {
         **{"strategy": strategy, "replicas": replicas, "dropout": 0.0},
         **{"double": False, "batch_size": BATCH_SIZE},

@@ -6,6 +6,7 @@ import string
 import keras
 import numpy as np
 from keras import ops
+from scipy import special
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
@@ -139,6 +140,16 @@ def inputs(ids):
 def run(model, ids, **kwargs):
     """What a KerasHub model returns for ids, as float64."""
     return read(model(inputs(ids), **kwargs))
+
+
+def log_probabilities(model, ids):
+    """Of all ids but the first, by a forward pass of a language model."""
+    count = len(ids) - 1
+    # Keras warns of a softmax over a single position.
+    given = ids[:count] if count > 1 else [ids[0], 0]
+    logits = run(model, np.array([given], "int32"))[0, :count]
+    log_p = special.log_softmax(logits, axis=-1)
+    return log_p[np.arange(count), ids[1:]]
 
 
 def draws(layer):

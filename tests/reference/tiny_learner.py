@@ -33,8 +33,8 @@ VOCABULARY_SIZE = 11
 LENGTH = 6
 
 
-def backbone_of(*, dropout=0.0, table_dropout=None, **sizes):
-    sizes |= {
+def backbone_of(*, dropout=0.0, **sizes):
+    sizes = {
         "vocabulary_size": VOCABULARY_SIZE,
         "intermediate_dim": 16,
         "max_sequence_length": LENGTH,
@@ -42,9 +42,7 @@ def backbone_of(*, dropout=0.0, table_dropout=None, **sizes):
         "attention_dropout": dropout,
         "residual_dropout": dropout,
         "initializer_range": 0.2,
-    }
-    if table_dropout is not None:
-        sizes["embedding_dropout"] = table_dropout
+    } | sizes
     return backbone.GPT1Backbone(**small_models.SIZES | sizes)
 
 
@@ -108,10 +106,10 @@ def _compiled(network, *, learning_rate=0.01, clip_norm=1.0, **options):
 def language_model(*, dropout=0.0, table_dropout=None, num_layers=1, **options):
     """Return a compiled `Learner` without a head."""
     loss = losses.LanguageModelLoss(chunk_size=4)
-    sizes = {"table_dropout": table_dropout, "num_layers": num_layers}
-    network = task_model.GPT1TaskModel(
-        backbone_of(dropout=dropout, num_special_tokens=0, **sizes)
-    )
+    sizes = {"num_layers": num_layers, "num_special_tokens": 0}
+    if table_dropout is not None:
+        sizes["embedding_dropout"] = table_dropout
+    network = task_model.GPT1TaskModel(backbone_of(dropout=dropout, **sizes))
     return _compiled(network, loss=loss, scorer=loss, **options)
 
 

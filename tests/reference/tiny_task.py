@@ -1,8 +1,4 @@
-"""A labelled task so small that fine-tuning on it takes seconds.
-
-Sentences of a few words in CoLA's file format; whether one ends in the garden
-is the label. A preset of a few hundred weights reads them.
-"""
+"""A task in CoLA's format, and a preset, that fine-tune in seconds."""
 
 import random
 

@@ -1,8 +1,7 @@
 """Every backend resumes what another one started, with the same losses.
 
-A run is stopped on TensorFlow and resumed on each backend. Without dropout
-the losses of the steps that follow agree, and each is of another batch, so
-the order of data is the same on all.
+Without dropout the losses of the steps that follow agree, and each is of
+another batch, so the order of data is the same on all.
 """
 
 import functools

@@ -1,5 +1,3 @@
-"""Tiny data, presets and fine-tuned models, written once for all runs."""
-
 import types
 
 import numpy as np
@@ -42,13 +40,9 @@ def lstm(preset, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """Folders and models; tests do not change them.
+    """`folder` of presets and workdirs, `data` and `models` of two tasks.
 
-    Attributes:
-        folder: path; a preset in `pretrained`, workdirs in `cola` and `stsb`
-            whose presets have random weights.
-        data: path of the benchmark files of these tasks.
-        models: dict from a task's name to its `GPT1TaskModel`.
+    Weights are random; tests change nothing.
     """
     folder = tmp_path_factory.mktemp("tiny")
     data = tiny_task.write_cola(folder / "data")

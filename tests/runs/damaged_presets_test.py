@@ -35,15 +35,15 @@ def convert(preset, workdir):
 
 # Runs that take a fine-tuned model, then those that take a language model.
 TASK_RUNS = {
-    "evaluate": lambda p, w, data: tiny_runs.evaluate(w, p, data),
-    "export": lambda p, w, data: tiny_runs.export(w, p, data),
+    "evaluate": lambda p, w, data: tiny_runs.run("evaluate", p, w, data),
+    "export": lambda p, w, data: tiny_runs.run("export", p, w, data),
     "demo": lambda p, w, data: demo.TaskAnswers(p),
 }
 RUNS = {
     "generate": lambda p, w, data: tiny_runs.generate(p),
-    "zero_shot": lambda p, w, data: tiny_runs.zero_shot(w, p, data),
+    "zero_shot": lambda p, w, data: tiny_runs.run("zero_shot/cola", p, w, data),
     "perplexity": lambda p, w, data: tiny_runs.perplexity(p, data / "x.txt"),
-    "view": lambda p, w, data: tiny_runs.view(w, p),
+    "view": lambda p, w, data: tiny_runs.run("view", p, w, TEXT="the tree"),
     "finetune": lambda p, w, data: tiny_runs.finetune(w, p, data),
     "demo": lambda p, w, data: demo.LanguageModelAnswers(p, 0),
     "convert": lambda p, w, data: convert(p, w),
@@ -170,7 +170,7 @@ def test_damaged_presets_are_refused_in_one_line(tiny, tmp_path, cache):
             (damaged / files.CHECKSUMS).unlink()
         for run, function in runs.items():
             with pytest.raises(errors.InputError, match=expected) as caught:
-                function(damaged, workdir, tiny.data)
+                function(damaged, workdir / run, tiny.data)
                 pytest.fail(f"{run} takes a preset with {name}")
             message = str(caught.value)
             assert "\n" not in message and str(damaged) in message, (run, name)

@@ -1,5 +1,3 @@
-"""What the page answers, and whom."""
-
 import asyncio
 
 import pytest

@@ -1,4 +1,5 @@
 import csv
+import functools
 import os
 import shutil
 
@@ -74,7 +75,8 @@ def test_metrics_and_predictions_are_those_of_one_example_at_a_time(
 
 def test_scores(tiny, tmp_path):
     stsb = tiny.folder / "stsb"
-    found = tiny_runs.evaluate(tmp_path, stsb, tiny.data, num_viewed=0)
+    settings = {"evaluate.evaluate.num_viewed": 0}
+    found = tiny_runs.run("evaluate", stsb, tmp_path, tiny.data, **settings)
     metrics = found["metrics"]
     assert not (tmp_path / "tokens.html").exists()
     logits = tiny_fine_tuned.logits_one_by_one(
@@ -103,7 +105,11 @@ def test_scores(tiny, tmp_path):
 
 def test_another_preset_of_the_same_name_is_measured(tiny, tmp_path):
     preset = shutil.copytree(tiny.folder / "cola", tmp_path / "cola")
-    first = tiny_runs.evaluate(tmp_path / "dev", preset, tiny.data)
+    data = shutil.copytree(tiny.data, tmp_path / "data")
+    evaluate = functools.partial(
+        tiny_runs.run, "evaluate", preset, tmp_path / "dev", data
+    )
+    first = evaluate()
     path = preset / "preset"
     before = {file.name: file.stat() for file in path.iterdir()}
     model = task_model.GPT1TaskModel.from_preset(str(path))
@@ -115,11 +121,9 @@ def test_another_preset_of_the_same_name_is_measured(tiny, tmp_path):
             os.utime(path / name, ns=(state.st_atime_ns, state.st_mtime_ns))
     skipped = tmp_path / "dev" / "skipped_rows.tsv"  # of other rows
     skipped.touch()
-    again = tiny_runs.evaluate(tmp_path / "dev", preset, tiny.data)
+    again = evaluate()
     assert again["metrics"] != first["metrics"] and not skipped.exists()
     # And so are other rows.
-    data = shutil.copytree(tiny.data, tmp_path / "data")
     rows = (data / "glue/CoLA/dev.tsv").read_text().splitlines(True)
     (data / "glue/CoLA/dev.tsv").write_text("".join(rows[:20]))
-    again = tiny_runs.evaluate(tmp_path / "dev", preset, data)
-    assert again["num_examples"] == 20
+    assert evaluate()["num_examples"] == 20

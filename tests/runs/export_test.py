@@ -1,5 +1,3 @@
-"""Exports, checked in this process or in a bare one."""
-
 import json
 import shutil
 from unittest import mock
@@ -22,9 +20,10 @@ from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 
-def run(tiny, workdir, preset="cola", data=None, **changes):
-    data = data or tiny.data
-    return tiny_runs.export(workdir, tiny.folder / preset, data, **changes)
+def run(tiny, workdir, preset="cola", data=None, **settings):
+    settings["export.Options.table_split"] = None
+    data, preset = data or tiny.data, tiny.folder / preset
+    return tiny_runs.run("export", preset, workdir, data, **settings)
 
 
 def ask(saved_model, *requests):
@@ -96,14 +95,14 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(files, "sync", killed)
-        run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
-    run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
+        run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="float16")
+    run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="float16")
     assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
     task = benchmarks.benchmark("cola")
     tiny_fine_tuned.write(
         tmp_path / "cola", task, tiny.folder / "pretrained", seed=1
     )
-    found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
+    found = run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
     assert found["saved_model"] == "saved_model/2"
     (one,), (two,) = (
         ask(workdir / "saved_model" / n, {"text": ["the old gate"]})
@@ -121,10 +120,10 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     # A result whose model is gone is not finished.
     write = mock.Mock(side_effect=KeyboardInterrupt)
     monkeypatch.setattr(files, "new_folder", write)
-    run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
+    run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
     shutil.rmtree(workdir / "saved_model")
     with pytest.raises(KeyboardInterrupt):
-        run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
+        run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
 
 
 def test_language_model(tiny, here, tmp_path):

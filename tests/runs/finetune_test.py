@@ -1,5 +1,3 @@
-"""Fine-tuning as a function, through main, and in processes."""
-
 import functools
 import io
 import json
@@ -391,7 +389,8 @@ def test_lora_is_merged_into_the_preset_and_resumes(
     run("two")
     assert kill_run.differences(tmp_path / "one", tmp_path / "two") == []
     # The preset is one of a network without adapters.
-    scored = tiny_runs.evaluate(tmp_path / "dev", tmp_path / "one", tiny.data)
+    dev = tmp_path / "dev"
+    scored = tiny_runs.run("evaluate", tmp_path / "one", dev, tiny.data)
     assert scored["metrics"] == pytest.approx(learned["metrics"])
     assert scored["metrics"]["matthews"] > 0
     before, after = (
@@ -414,15 +413,14 @@ def test_lora_is_merged_into_the_preset_and_resumes(
 
 def test_lstm_learns_and_is_evaluated_and_measured(tiny, lstm, tmp_path):
     """From its preset on, the baseline passes through the same runs."""
-    learned = tiny_runs.finetune(
-        *(tmp_path / "cola", lstm, tiny.data), num_epochs=3
-    )
+    cola, dev, zero = (tmp_path / name for name in ("cola", "dev", "zero"))
+    learned = tiny_runs.finetune(cola, lstm, tiny.data, num_epochs=3)
     assert learned["backbone"] == "LSTMBackbone"
     assert learned["metrics"]["matthews"] > 0.7
-    scored = tiny_runs.evaluate(tmp_path / "dev", tmp_path / "cola", tiny.data)
+    scored = tiny_runs.run("evaluate", cola, dev, tiny.data)
     assert scored["metrics"] == pytest.approx(learned["metrics"])
-    assert not (tmp_path / "dev" / "tokens.html").exists()
-    assert tiny_runs.zero_shot(tmp_path / "zero", lstm, tiny.data)["metrics"]
+    assert not (dev / "tokens.html").exists()
+    assert tiny_runs.run("zero_shot/cola", lstm, zero, tiny.data)["metrics"]
 
 
 @pytest.fixture(scope="module")

@@ -16,25 +16,25 @@ from tests.reference.tiny_runs import generate as run
 
 
 def test_every_sampler(preset, tiny):
-    texts = [run(preset, num_tokens=20, seed=seed) for seed in (1, 1, 2)]
+    texts = [run(preset, NUM_TOKENS=20, SEED=seed) for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
     assert texts[0].startswith("the old captain") and len(texts[0]) > 30
     texts = {
-        name: run(preset, sampler=name)
+        name: run(preset, SAMPLER=name)
         for name in ("greedy", "random", "top_p", "beam", "contrastive")
     }
     for text in texts.values():
         assert text.startswith("the old captain ")
     for name, settings in (
-        *(("beam", {"num_beams": 1}), ("contrastive", {"num_beams": 1})),
-        *(("top_k", {"top_k": 1}), ("top_p", {"top_p": 1e-9})),
-        ("random", {"temperature": 1e-4}),
+        *(("beam", {"NUM_BEAMS": 1}), ("contrastive", {"NUM_BEAMS": 1})),
+        *(("top_k", {"TOP_K": 1}), ("top_p", {"TOP_P": 1e-9})),
+        ("random", {"TEMPERATURE": 1e-4}),
     ):
-        assert run(preset, sampler=name, **settings) == texts["greedy"]
+        assert run(preset, SAMPLER=name, **settings) == texts["greedy"]
     # Of a fine-tuned model, without the head.
     assert run(tiny.folder / "cola").startswith("the old captain ")
     # Several texts, and more tokens than positions.
-    text = run(preset, num_texts=2, num_tokens=50)
+    text = run(preset, NUM_TEXTS=2, NUM_TOKENS=50)
     assert text.count("the old captain ") == 2 and text.endswith("\n")
 
 
@@ -51,8 +51,7 @@ NEWLINE_AT = {
 def reciting_model(pipeline, path):
     """A language model that says the ids of `path`, at most 16 that differ.
 
-    Position alone decides: its row is that of the token which follows, and
-    the block, all zeros, adds nothing.
+    Position alone decides: its row is that of the token which follows.
     """
     network = small_models.network(
         vocabulary_size=pipeline.vocabulary_size,
@@ -80,10 +79,10 @@ def test_paragraphs(tmp_path, newline_id):
     assert len(path) == 5 and path[2] == newline_id
     presets.save(reciting_model(pipeline, path), tmp_path / "preset")
     for sampler in ("greedy", "beam"):
-        settings = {"sampler": sampler, "num_tokens": 5, "prompt": "a"}
+        settings = {"SAMPLER": sampler, "NUM_TOKENS": 5, "PROMPT": "a"}
         assert run(tmp_path, **settings) == "a the cat\nb c\n"
-        assert run(tmp_path, **settings, stop_at_newline=True) == "a the cat\n"
-    text = run(tmp_path, sampler="greedy", num_tokens=2, prompt="")
+        assert run(tmp_path, **settings, STOP_AT_NEWLINE=True) == "a the cat\n"
+    text = run(tmp_path, SAMPLER="greedy", NUM_TOKENS=2, PROMPT="")
     assert text == "\nthe cat\n"
 
 
@@ -105,8 +104,8 @@ def test_through_main_and_mistakes(preset, tmp_path, capsys, monkeypatch):
     tiny_fine_tuned.succeed("gin/generate.gin", None, NUM_TOKENS=3, **settings)
     assert capsys.readouterr().out.startswith("under a tall tree ")
     for changes, expected in (
-        ({"prompt_file": "nowhere.txt"}, "`prompt_file`: nowhere.txt cannot"),
-        ({"sampler": "beam", "num_tokens": 50}, "`num_tokens` are 5.*lower"),
+        ({"PROMPT_FILE": "nowhere.txt"}, "^PROMPT_FILE: nowhere.txt cannot"),
+        ({"SAMPLER": "beam", "NUM_TOKENS": 50}, "NUM_TOKENS are 5.*lower"),
     ):
         with pytest.raises(errors.InputError, match=expected):
             run(preset, **changes)

@@ -1,5 +1,3 @@
-"""Tasks by rows: with a run that only looks values up, and through `main`."""
-
 import pytest
 
 from gpt1_keras import errors

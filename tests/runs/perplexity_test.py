@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
 
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
@@ -21,38 +20,27 @@ TEXTS = {
 
 
 def log_probabilities(model, ids):
-    """Of every token but the first, from a row of its own, float64.
+    """Of every token but the first.
 
-    Of a long text a token sees the window that ends at the next multiple of
-    the stride, or with the text.
+    Each window of a long text begins half a window after the one before.
     """
-    rows, places = [], []
-    stride = POSITIONS // 2
-    for t in range(1, len(ids)):
-        end = POSITIONS
-        while end <= t:
-            end += stride
-        end = min(end, len(ids))
-        context = ids[max(0, end - POSITIONS) : t]
-        # What follows the context is not seen.
-        rows.append([*context, *[0] * (POSITIONS - len(context))])
-        places.append(len(context) - 1)
-    if not rows:
-        return []
-    logits = small_models.run(model, np.array(rows, "int32"))
-    logits = logits[np.arange(len(rows)), places]
-    return special.log_softmax(logits, axis=-1)[np.arange(len(rows)), ids[1:]]
+    found = []
+    for end in (*range(POSITIONS, len(ids), POSITIONS // 2), len(ids)):
+        start = max(0, end - POSITIONS)
+        window = small_models.log_probabilities(model, ids[start:end])
+        found += [*window[len(found) - start :]]
+    return found
 
 
 def expected_of(preset, texts):
-    """(log-probabilities, words, bytes): of the logits, a token at a time."""
+    """(log-probabilities, words, bytes): of the logits."""
     model = causal_lm.GPT1CausalLM.from_preset(str(preset), compile=False)
     encode = model.preprocessor.tokenizer.pipeline.encode
     found, words, size, tokens = [], 0, 0, 0
     for text in texts.values():
         clean = "\n".join(line for line in text.split("\n") if line.strip())
         ids = encode(clean.strip())
-        found += [*log_probabilities(model, ids)]
+        found += log_probabilities(model, ids)
         words += len(text.split())
         size += len(text.encode())
         tokens += len(ids)
@@ -76,7 +64,8 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
         "bits_per_byte": pytest.approx(bits, rel=1e-4),
         **{"tokens": len(expected), "words": round(words)},
     }
-    assert run(preset, texts, tmp_path / "run", batch_size=5) == wanted
+    settings = {"perplexity.Scoring.batch_size": 5}
+    assert run(preset, texts, tmp_path / "run", **settings) == wanted
     found = results.read(tmp_path / "run")
     assert found["metrics"] == wanted
     assert (found["run"], found["split"]) == ("perplexity", "all")
@@ -84,13 +73,13 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     assert (found["unknown_share"], found["sequence_length"]) == (0, POSITIONS)
     path = tmp_path / "run" / "result.json"
     written = path.stat().st_mtime_ns
-    assert run(preset, texts, path.parent, batch_size=5) == wanted
+    assert run(preset, texts, path.parent, **settings) == wanted
     assert path.stat().st_mtime_ns == written  # It was finished.
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
-    settings = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}
+    given = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}
     metrics = tiny_fine_tuned.succeed(
-        "gin/perplexity.gin", tmp_path / "main", **settings
+        "gin/perplexity.gin", tmp_path / "main", **given
     )["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     assert metrics["tokens"] == len(short)
@@ -100,12 +89,12 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     metrics = run(tuned, texts / "short.txt")
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     # Less text, and less context.
-    part = run(preset, texts, num_tokens=20)
+    part = run(preset, texts, NUM_TOKENS=20)
     assert part["tokens"] < 25 < wanted["tokens"]
-    found = run(preset, texts, sequence_length=2)
+    found = run(preset, texts, SEQUENCE_LENGTH=2)
     assert found["tokens"] == wanted["tokens"]
     assert found["loss"] != pytest.approx(-expected.mean(), abs=1e-3)
     # Another text in the same place is measured anew.
     (texts / "below/word.txt").write_text("garden gate")
-    changed = run(preset, texts, path.parent, batch_size=5)
+    changed = run(preset, texts, path.parent, **settings)
     assert changed["tokens"] > wanted["tokens"]

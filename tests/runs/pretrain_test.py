@@ -1,5 +1,3 @@
-"""Pretraining through main, in this process and in others."""
-
 import os
 import shutil
 from unittest import mock
@@ -91,9 +89,9 @@ def test_losses_fall_and_lines_come_at_their_intervals(finished):
 def test_preset_is_the_model_that_was_measured(experiment, finished):
     """By the run that measures any text: perplexity_test.py."""
     (corpus,) = (experiment.directory / "cache").iterdir()
-    found = tiny_runs.perplexity(
-        *(finished, corpus), split="held_out", sequence_length=16, stride=8
-    )
+    settings = {"SPLIT": "held_out", "SEQUENCE_LENGTH": 16}
+    settings["EVALUATION_STRIDE"] = 8
+    found = tiny_runs.perplexity(finished, corpus, **settings)
     expected = results.read(finished)["metrics"]
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -184,12 +182,12 @@ def test_a_preset_is_trained_further(experiment, finished):
         if name.startswith(("held_out.", "fit.", "pretrain.", "SEQUENCE"))
     } | {"PRESET": str(finished), "CORPUS": str(corpus), "DTYPE": "float32"}
     gin_files = ("gin/pretrain.gin", "gin/model/preset.gin")
+    allowed = ["tests.reference.recorded_run"]
 
-    def loss(workdir, **changes):
-        found = tiny_fine_tuned.succeed(
-            gin_files, workdir, NUM_STEPS=4, **settings | changes
-        )
-        return found["metrics"]["loss"]
+    def loss(workdir, *overlays, **changes):
+        files, values = [*gin_files, *overlays], settings | changes
+        tiny_runs.call(files, workdir, allowed, NUM_STEPS=4, **values)
+        return results.read(workdir)["metrics"]["loss"]
 
     before = results.read(finished)["metrics"]["loss"]
     same = loss(further, PEAK_LEARNING_RATE=1e-12)
@@ -200,7 +198,13 @@ def test_a_preset_is_trained_further(experiment, finished):
             for workdir in (finished, further)
         )
         assert old.read_text() == new.read_text()
-    assert loss(experiment.directory / "more", PEAK_LEARNING_RATE=1e-3) < same
+    # Also with an optimizer of the user's own, whatever its arguments.
+    own = experiment.directory / "own.gin"
+    own.write_text(
+        "from tests.reference import recorded_run\n"
+        "pretrain.pretrain.build_optimizer = @recorded_run.sgd\n"
+    )
+    assert loss(experiment.directory / "more", str(own)) < same
     status, errors = tiny_fine_tuned.call_main(
         gin_files, further / "x", **settings, VOCABULARY="voc/vocabulary.json"
     )

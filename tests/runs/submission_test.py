@@ -10,7 +10,6 @@ from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
-from tests.reference import tiny_runs
 
 NUM_TEST = 3
 
@@ -53,7 +52,7 @@ def tables(written):
 def test_predictions_of_the_models(written, tables):
     task = benchmarks.benchmark("mnli")
     preset = written.parent / "suite" / "mnli"
-    model = presets.FineTuned(preset, tiny_runs.scoring())
+    model = presets.FineTuned(preset)
     data = sources.BenchmarkFiles(data_dir=None, sample_examples=4 * NUM_TEST)
     examples = data.read(task, "test")
     logits = model.logits(model.labelled(task, examples, "test"))

@@ -1,5 +1,3 @@
-"""A text as a model sees it."""
-
 import pytest
 
 from gpt1_keras import errors

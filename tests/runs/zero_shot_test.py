@@ -3,9 +3,9 @@ import shutil
 import numpy as np
 import pytest
 import sklearn.metrics
-from scipy import special
 
 from gpt1_keras import bindings
+from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
 from tests.reference import kill_run
@@ -14,29 +14,26 @@ from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 
-def average_log_probability(model, text):
-    """By the logits of the whole model, one sentence at a time."""
-    ids = np.array(model.preprocessor.tokenizer.tokenize(text))
-    logits = small_models.read(model(small_models.inputs(ids[None])))[0]
-    log_p = special.log_softmax(logits, axis=-1)
-    return np.mean([log_p[t - 1, ids[t]] for t in range(1, len(ids))])
+def auc_by_hand(preset, rows):
+    """By whole forward passes; return it, labels and average scores."""
+    model = causal_lm.GPT1CausalLM.from_preset(str(preset))
+    ids = [model.preprocessor.tokenizer.tokenize(row.text) for row in rows]
+    scores = [small_models.log_probabilities(model, x).mean() for x in ids]
+    labels = [int(row.label) for row in rows]
+    auc = sklearn.metrics.roc_auc_score(labels, scores)
+    return pytest.approx(auc), labels, np.array(scores)
 
 
-def test_cola_through_main(tiny, tmp_path):
-    preset = str(tiny.folder / "pretrained")
-    settings = {"PRESET": preset, "DATA_DIR": str(tiny.data)}
+def test_cola_through_main(tiny, preset, tmp_path):
+    settings = {"PRESET": str(preset), "DATA_DIR": str(tiny.data)}
     arguments = "gin/zero_shot/cola.gin", tmp_path
     found = tiny_fine_tuned.succeed(*arguments, **settings)
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
-    model = causal_lm.GPT1CausalLM.from_preset(preset)
     rows = glue.read_cola(tiny.data, "dev")
-    scores = [average_log_probability(model, row.text) for row in rows]
-    labels = [int(row.label) for row in rows]
-    assert found["metrics"]["auc"] == pytest.approx(
-        sklearn.metrics.roc_auc_score(labels, scores)
-    )
-    predicted = np.array(scores) > found["metrics"]["threshold"]
+    auc, labels, scores = auc_by_hand(preset, rows)
+    assert found["metrics"]["auc"] == auc
+    predicted = scores > found["metrics"]["threshold"]
     assert found["metrics"]["matthews"] == pytest.approx(
         sklearn.metrics.matthews_corrcoef(labels, predicted), abs=1e-6
     )
@@ -46,6 +43,18 @@ def test_cola_through_main(tiny, tmp_path):
     settings["DATA_DIR"] = str(tmp_path / "x")
     again = tiny_fine_tuned.succeed(*arguments, **settings)
     assert again["metrics"] != found["metrics"]
+
+
+def test_another_split_and_a_part_of_its_examples(tiny, preset, tmp_path):
+    settings = {"SPLIT": "train", "NUM_EXAMPLES": 12}
+    run = "zero_shot/cola", preset, tmp_path, tiny.data
+    found = tiny_runs.run(*run, **settings)
+    assert (found["split"], found["num_examples"]) == ("train", 12)
+    rows = examples.draw_subset(glue.read_cola(tiny.data, "train"), 12)
+    metrics = found["metrics"]
+    assert metrics["auc"] == auc_by_hand(preset, rows)[0]
+    # The threshold is that of the same rows.
+    assert metrics["matthews"] == metrics["matthews_train"]
 
 
 def test_what_is_no_task_is_refused(tmp_path):
@@ -61,7 +70,10 @@ def test_what_is_no_task_is_refused(tmp_path):
 def test_bfloat16_changes_little(tiny, preset, tmp_path):
     """Batches and buckets change nothing: shared_prefix_test.py."""
     exact, rounded = (
-        tiny_runs.zero_shot(tmp_path / dtype, preset, tiny.data, dtype=dtype)
+        tiny_runs.run(
+            *("zero_shot/cola", preset, tmp_path / dtype, tiny.data),
+            DTYPE=dtype,
+        )
         for dtype in ("float32", "mixed_bfloat16")
     )
     expected = exact["metrics"]["threshold"]

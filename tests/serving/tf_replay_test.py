@@ -1,23 +1,17 @@
 import json
 import pathlib
-import subprocess
-import sys
 
 import tensorflow as tf
 
 from gpt1_keras.serving import tf_replay
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
+from tests.reference import processes
 
 
-def replay(saved_model, code=None):
-    program = ["-c", code] if code else [tf_replay.__file__]
-    return subprocess.run(
-        [sys.executable, "-I", *program, saved_model],
-        input='{"text": ["a", "bc"]}\n{"text": []}\n',
-        capture_output=True,
-        text=True,
-    )
+def replay(saved_model, *program):
+    given = '{"text": ["a", "bc"]}\n{"text": []}\n'
+    return processes.python("-I", *program, saved_model, given=given)
 
 
 def test_what_a_server_lacks_cannot_be_imported(tmp_path):
@@ -25,7 +19,7 @@ def test_what_a_server_lacks_cannot_be_imported(tmp_path):
     code = source.replace(
         "import tensorflow as tf", "import keras; import tensorflow as tf"
     )
-    done = replay(tmp_path / "none", code)
+    done = replay(tmp_path / "none", "-c", code)
     assert done.returncode == 1
     assert "import of keras halted" in done.stderr
 
@@ -48,7 +42,7 @@ def test_word_pieces_without_their_package(tmp_path):
     """The package itself would import Keras, which is forbidden."""
     module = Encode()
     tf.saved_model.save(module, tmp_path / "1", signatures=module.run)
-    done = replay(tmp_path / "1")
+    done = replay(tmp_path / "1", tf_replay.__file__)
     assert done.returncode == 0, done.stderr
     first = json.loads(done.stdout.splitlines()[0])
     assert first == {"ids": WORD_PIECES.encode_batch(["a", "bc"])}

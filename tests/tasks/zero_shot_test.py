@@ -150,9 +150,8 @@ def schema(text, pronoun="it", choices=("The cup", "me"), label=0):
     return examples.Example(text, pronoun, choices, label)
 
 
-@pytest.mark.parametrize(
-    "text, limit, prefix, read, scored",
-    [
+def test_the_rest_is_scored():
+    for text, limit, prefix, read, scored in (
         ("so [MASK] fell.", 100, "so", ["Thecup", "me"], "fell."),
         ("[MASK] fell.", 100, "\n", ["Thecup", "me"], "fell."),
         ("I saw [MASK].", 100, "Isaw", ["Thecup", "me"], "."),
@@ -161,28 +160,23 @@ def schema(text, pronoun="it", choices=("The cup", "me"), label=0):
         ("so [MASK] fell.", 10, "o", ["Thecup", "me"], "fel"),
         ("so [MASK] fell.", 5, "o", ["cup", "me"], "f"),
         ("so [MASK] fell.", 3, "o", ["p", "e"], "f"),
-    ],
-)
-def test_the_rest_is_scored(text, limit, prefix, read, scored):
-    found = candidates(DPRD, schema(text), limit)
-    assert found[:2] == (prefix, [(name, scored) for name in read])
+    ):
+        found = candidates(DPRD, schema(text), limit)
+        assert found[:2] == (prefix, [(name, scored) for name in read])
 
 
-# "before|pronoun|after": is the pronoun possessive?
-@pytest.mark.parametrize(
-    "is_possessive, texts",
-    [
-        # An empty pronoun is hidden.
-        (True, ["walked |his| dog.", "|Its| colour", "the book is |his|.", "she waved |her| tail.", "relate to |her| music.", "asleep at || feet.", "rid of || everlasting noise"]),
-        (False, ["because |he| fell.", "so we saw |them|.", "it|it|'s late", "he took |her| to town", "they told |her| .", "saw |her|.", "because || feared it.", "I see it through ||.", "a room with || there", "because || was here"]),
-    ],
-)  # fmt: skip
-def test_possessive_pronouns(is_possessive, texts):
-    choices = ("Ann", "the boys")
-    for text in texts:
+# "before|pronoun|after"; an empty pronoun is hidden.
+POSSESSIVE = ["walked |his| dog.", "|Its| colour", "the book is |his|.", "she waved |her| tail.", "relate to |her| music.", "asleep at || feet.", "rid of || everlasting noise"]  # fmt: skip
+OTHERS = ["because |he| fell.", "so we saw |them|.", "it|it|'s late", "he took |her| to town", "they told |her| .", "saw |her|.", "because || feared it.", "I see it through ||.", "a room with || there", "because || was here"]  # fmt: skip
+
+
+def test_possessive_pronouns():
+    for text in POSSESSIVE + OTHERS:
         before, pronoun, after = text.split("|")
-        row = schema(f"{before}[MASK]{after}", pronoun, choices)
-        expected = ["Ann's", "the boys'"] if is_possessive else list(choices)
+        row = schema(f"{before}[MASK]{after}", pronoun, ("Ann", "the boys"))
+        expected = ["Ann", "the boys"]
+        if text in POSSESSIVE:
+            expected = ["Ann's", "the boys'"]
         assert zero_shot.substitute(row) == (before, expected, after), text
 
 

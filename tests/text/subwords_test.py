@@ -86,6 +86,23 @@ def test_byte_pairs_are_written_as_released(tmp_path):
     assert json.loads(text) == {piece: i for i, piece in enumerate(pieces)}
 
 
+def test_version_is_a_header_in_the_first_line_only(tmp_path):
+    word, last = "#version", "s</w>"
+    merges = [(word, last)] + [(word[:i], word[i]) for i in range(1, 8)]
+    pieces = ["<unk>", *word, last, *map("".join, merges)]
+    tokenizer.Tokenizer(pieces, merges).save(tmp_path)
+    read = tokenizer.Tokenizer.from_directory(tmp_path)
+    assert (read.merges, read.vocabulary) == (merges, pieces)
+    path = tmp_path / "pieces.txt"
+    path.write_text("a b\n#version s</w>\n")
+    assert subwords.read_merges(path) == [("a", "b"), (word, last)]
+    path.write_text("[UNK]\n#version\n")
+    assert subwords.read_word_pieces(path) == ["[UNK]", word]
+    # A text may begin like a file.
+    words = tokenizer.Tokenizer(["[UNK]", "#", "version", ":"])
+    assert words.encode("#version: 2") == [1, 2, 3, 0]
+
+
 def test_word_pieces_are_read_from_lines_of_any_end(tmp_path):
     pieces = ["[UNK]", "[NEWLINE]", "a", "##é"]
     path = tmp_path / "vocabulary.txt"

@@ -1,8 +1,4 @@
-"""Every step compiles with XLA from the batches that a TPU would get.
-
-No tensor in it may have an unknown size, and nothing may call Python or work
-on strings: a TPU could do none of these.
-"""
+"""Every step compiles with XLA from the batches that a TPU would get."""
 
 import keras
 import pytest

@@ -1,5 +1,3 @@
-"""Strategies and their loops with one replica."""
-
 from concurrent import futures
 
 import keras

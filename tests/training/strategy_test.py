@@ -1,5 +1,3 @@
-"""Several devices are in processes of their own."""
-
 import itertools
 import os
 import sys
@@ -24,23 +22,18 @@ def devices(name, **changes):
     return strategy.Devices(strategy_name=name, **given | changes)
 
 
-@pytest.mark.parametrize(
-    "replicas, sizes, expected",
-    [
+def test_sizes_of_a_batch():
+    found = strategy.Strategy()
+    for count, sizes in ((1, (8, 2)), (3, (12, 2))):
+        found.num_replicas = count
+        found.check_batch(*sizes)
+        found.check_share("evaluation_batch_size", sizes[0])
+    for count, sizes, expected in (
         (1, (8, 3), "`batch_size` 8, .* `microbatch_size` 3"),
         (3, (8, None), "`batch_size` 8 .* 3 replicas: .* `num_replicas`"),
         (3, (12, 3), "`batch_size` 12, 4 on each of 3 replicas, .*size` 3"),
-        (1, (8, 2), None),
-        (3, (12, 2), None),
-    ],
-)
-def test_sizes_of_a_batch(replicas, sizes, expected):
-    found = strategy.Strategy()
-    found.num_replicas = replicas
-    if expected is None:
-        found.check_batch(*sizes)
-        found.check_share("evaluation_batch_size", sizes[0])
-    else:
+    ):
+        found.num_replicas = count
         with pytest.raises(errors.InputError, match=expected):
             found.check_batch(*sizes)
 
@@ -80,11 +73,7 @@ def test_replicas_learn_what_one_device_learns(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not SEVERAL, reason="one device only")
 def test_every_replica_draws_its_own_dropout(tmp_path):
-    """Two replicas read the same rows and lose different units.
-
-    With the same masks on both, their losses would be those of one device
-    that reads the rows once.
-    """
+    """Else two that read the same rows have the losses of one device."""
     share = replicas.BATCH_SIZE // 2
     for dropout in (0.0, 0.5):
         once, twice = (

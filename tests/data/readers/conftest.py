@@ -1,5 +1,3 @@
-"""Log lines of readers, as they would be shown."""
-
 import pytest
 from absl import logging
 

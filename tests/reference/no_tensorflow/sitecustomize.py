@@ -1,9 +1,4 @@
-"""Hides TensorFlow: Python imports this first where PYTHONPATH names it.
-
-What is left is what a machine without TensorFlow has: `import tensorflow`
-fails and `importlib.util.find_spec` finds nothing, in processes that a
-program starts, too.
-"""
+"""Hides TensorFlow: Python imports this first where PYTHONPATH names it."""
 
 import sys
 
