@@ -70,8 +70,7 @@ class FineTuning:
     # Examples of full length per forward pass on each replica (more if they
     # are shorter); None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: `min_epochs`, or more if
-    # `min_steps` takes more.
+    # Passes over the training examples; None: as few as the minima allow.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
@@ -89,24 +88,19 @@ class FineTuning:
     bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     # Batches in the length-bucketing pool; 1 is a plain random order.
     pool_batches: checks.Count
-    # Dev examples per forward pass.
-    evaluation_batch_size: checks.NotRecipe[checks.Count]
-    # Size of a random subset of the training examples that is scored whenever
-    # dev is; None: all.
+    evaluation_batch_size: checks.NotRecipe[checks.Count]  # per forward pass
+    # Random training examples that are scored whenever dev is; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Training stops early after this many evaluations in a row without a better
-    # score on dev; None: never.
+    # Evaluations in a row without a better score that end training, or None.
     patience: checks.Count | None = None
-    # With fewer dev examples, which cannot tell which weights are best, the
-    # last weights are kept, and `patience` has no effect.
+    # With fewer dev examples, the last weights are kept; `patience` is ignored.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: checks.BatchesBuilder  # `encoded_batches` or `raw_batches`
-    # Whether candidates with a common prefix share a row, so that the prefix is
-    # computed once (not with `raw_batches`). The loss is the same; dropout
-    # draws other masks.
+    # Whether candidates share a row with their common prefix, except with
+    # `raw_batches`. The loss is the same; dropout draws other masks.
     share_prefix: bool = True
 
     def num_steps(self, steps_per_epoch):
@@ -165,9 +159,8 @@ class FineTuning:
         preprocessor = preprocessors.GPT1TaskPreprocessor(
             preprocessors.GPT1Tokenizer.from_pipeline(tokenizer),
             transform=task.transform.__name__,
-            sequence_length=presets.check_length(
-                self.sequence_length, backbone.max_sequence_length
-            ),
+            sequence_length=self.sequence_length
+            or backbone.max_sequence_length,
             task=task.name,
             label_words=space.class_names,
             score_range=space.score_range,
@@ -230,18 +223,16 @@ def finetune(
     `checkpoints/`, `examples.json` (digests of the examples and the preset,
     which must not change before a run resumes) and `result.json`. If test has
     public labels, the saved weights are scored on test once, at the end:
-    `test` in the result. Each of several seeds has its own `seed_N/`; median
-    and range are in the folder above. The dev rows of the user's own data are
-    written to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
-
-    Args:
-        build_optimizer: function of `num_steps`.
-        seed: of new weights, dropout and the order of the data.
-        seeds: of several runs; None: only `seed`.
+    `test` in the result. `seed` determines new weights, dropout and the order
+    of the data. Each of several `seeds` has its own `seed_N/`; median and range
+    are in the folder above. The dev rows of the user's own data are written to
+    `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
+    # Of this run, not of runs below.
+    records = [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
     if task.is_own:  # Official files do not change.
-        for path in _recorded(workdir):
+        for path in records:
             _check_or_write_examples(path.parent, task, data, {})
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
@@ -252,7 +243,7 @@ def finetune(
     )
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
-    for path in _recorded(workdir):
+    for path in records:
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _labelled_test(task, data)
@@ -291,10 +282,8 @@ def finetune(
             learner = training.build_learner(
                 network, task, share_prefix=dev.share_prefix
             )
-            learner.compile(
-                build_optimizer(num_steps=num_steps),
-                jit_compile=devices.jit_compile,
-            )
+            optimizer = build_optimizer(num_steps=num_steps)
+            learner.compile(optimizer, jit_compile=devices.jit_compile)
         num_tokens = batches.tokens_per_step / batches.batch_size
         logging.info(
             f"{task.name}: {batches.num_examples:,} training examples of"
@@ -311,10 +300,8 @@ def finetune(
                 logits = examples.logits(learner)
                 metrics = examples.measure(logits)
                 history.write(step, split=split, **metrics)
-                shown = results.shown(metrics)
-                logging.info(
-                    f"{examples.name} after step {step} of {num_steps}: {shown}"
-                )
+                shown = f"step {step} of {num_steps}: {results.shown(metrics)}"
+                logging.info(f"{examples.name} after {shown}")
                 if split != "dev" or not strategy.is_chief:
                     continue
                 _, kept = _dev_lines(history.path, keeps_last)
@@ -351,6 +338,7 @@ def finetune(
         if task.is_own:
             found["baselines"] = _baselines(train, dev, found["metrics"])
         layers = pretrained.num_transferred_layers
+        layers = backbone.num_layers if layers is None else layers
         return results.write(
             directory,
             run="finetune",
@@ -365,9 +353,7 @@ def finetune(
             num_steps=num_steps,
             backbone=type(backbone).__name__,
             num_layers=backbone.num_layers,
-            num_transferred_layers=(
-                backbone.num_layers if layers is None else layers
-            ),
+            num_transferred_layers=layers,
             lm_loss_weight=training.lm_loss_weight,
             seed=seed,
             config_sha256=config_sha256,
@@ -420,22 +406,16 @@ def _baselines(train, dev, metrics):
     if is_choice or len(train) > _MOST_BASELINE_ROWS:
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
-    if not found:
-        return {}
-    name, value = next(iter(metrics.items()))
-    best = max(found, key=lambda baseline: found[baseline][name])
-    score, seconds = found[best][name], found[best]["seconds"]
-    better = "" if value > score else "; the network is no better"
-    logging.info(
-        f"{task.name} on dev: {name} {value:.3f}; baseline ({best}, scikit-"
-        f"learn): {score:.3f} in {seconds:.1f} s{better}"
-    )
+    if found:
+        name, value = next(iter(metrics.items()))
+        best = max(found, key=lambda baseline: found[baseline][name])
+        score = found[best][name]
+        better = "" if value > score else "; the network is no better"
+        logging.info(
+            f"{task.name} on dev: {name} {value:.3f}; scikit-learn's baseline"
+            f" ({best}): {score:.3f}{better}"
+        )
     return found
-
-
-def _recorded(workdir):
-    """Return the files `EXAMPLES` of this run, not of runs below."""
-    return [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
 
 
 def _check_or_write_examples(directory, task, data, start):
@@ -446,14 +426,13 @@ def _check_or_write_examples(directory, task, data, start):
     splits = ["train", "dev"]
     if task.is_own and task.has_labelled_test:
         splits.append("test")
-    examples = {split: data.read(task, split) for split in splits}
-    digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
+    digests = {x: examples_lib.sha256(data.read(task, x)) for x in splits}
     results.check_inputs(directory / EXAMPLES, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
         rows = [
             {k: getattr(e, k) for k in names if getattr(e, k) not in ("", ())}
-            for e in examples["dev"]
+            for e in data.read(task, "dev")
         ]
         lines = "".join(map(files.json_line, rows))
         files.write_changed(directory / "dev.jsonl", lines)
