@@ -35,12 +35,11 @@ _LOCK = threading.RLock()
 class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     """Fine-tunes a pretrained network on labelled texts or pairs of texts.
 
-    `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
-    on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them (if fewer than 200 rows
-    are held out, the last weights). Wrong input raises `errors.InputError`, a
-    `ValueError`. Gin's configuration is global: `fit` clears it, and threads
-    take turns.
+    `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings on
+    the command line give the same weights. It holds out a tenth of the rows and
+    keeps the weights that are best on them (of fewer than 200, the last
+    weights). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
+    configuration is global: `fit` clears it, and threads take turns.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -78,9 +77,6 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         >>> model = clone(TextClassifier(num_epochs=2, learning_rate=1e-3))
         >>> model
         TextClassifier(learning_rate=0.001, num_epochs=2)
-        >>> model.fit(["a fine film", "dull"], ["good"])
-        Traceback (most recent call last):
-        gpt1_keras.errors.InputError: 2 texts, but 1 labels in y
     """
 
     def __init__(
@@ -107,14 +103,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y):
-        """Fine-tune on texts and their labels.
+        """Fine-tune on texts and their labels; return the classifier itself.
 
         Args:
             X: texts `[N]`, or pairs of texts `[N, 2]`.
             y: labels `[N]`: str, int or bool.
-
-        Returns:
-            the classifier itself.
         """
         columns = _columns(X)
         labels = _names(y, len(columns["text"]))
@@ -187,17 +180,14 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def predict(self, X):
         """Return the likeliest label of each text, `[N]`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.
 
         `dev.jsonl` there has the held-out rows, with which `export` checks the
-        model: remove the file before you publish a model of private texts.
-
-        Raises:
-            InputError: the folder already holds a model.
+        model: remove the file before you publish a model of private texts. A
+        folder that already holds a model raises InputError.
         """
         validation.check_is_fitted(self, "directory_")
         path = files_lib.user_path("`directory`", directory)
@@ -234,10 +224,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
         It is checked on the held-out rows first. The run is
-        `gin/export_custom.gin`; `settings`, a dict from name to value,
-        override it.
+        `gin/export_custom.gin`, which `settings`, {name: value}, override.
         """
-        rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
+        rows = self._loaded().directory.parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
         path = files_lib.user_path("`directory`", directory)
         checks.check("settings", settings or {}, dict)
@@ -284,9 +273,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if found:
             self.directory_ = str(self._new_folder())
         for name, content in found.items():
-            path = pathlib.Path(self.directory_, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            files_lib.write_atomic(f"{self.directory_}/{name}", content)
 
 
 def _columns(X):
