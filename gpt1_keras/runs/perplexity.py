@@ -47,8 +47,7 @@ def perplexity(
 
     Args:
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
-        split: "all" or, for prepared shards, also "train" or "held_out".
-        workdir: pathlib.Path, or None to only log the figures.
+        split: only prepared shards have "train" and "held_out".
 
     Returns:
         the dict of `held_out.score`.
@@ -65,8 +64,8 @@ def perplexity(
     if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.read(workdir)["metrics"]
     texts = shards.split(split)
-    # The first token of a text is not scored.
-    if texts.lengths.max(initial=0) < 2:
+    longest = int(texts.lengths.max(initial=0))
+    if longest < 2:  # The first token of a text is not scored.
         raise errors.InputError(
             f"`corpus`: no file of {corpus} in split {split!r} has two tokens:"
             " give more text, or set `split` to 'all'"
@@ -75,10 +74,9 @@ def perplexity(
     logging.info(f"files: {len(texts.lengths):,}, tokens: {num_tokens:,}")
     # Without special tokens, which texts do not have.
     backbone = pretrained.backbone(num_special_tokens=0)
-    window = presets.check_length(
-        scoring.sequence_length, backbone.max_sequence_length
-    )
-    window = min(window, int(texts.lengths.max()))
+    positions = backbone.max_sequence_length
+    window = presets.check_length(scoring.sequence_length, positions)
+    window = min(window, longest)
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(backbone),
         scorer=losses.LanguageModelLoss(chunk_size=scoring.softmax_chunk),

@@ -28,11 +28,8 @@ def submission(
 ):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
-    A task without a model gets a constant prediction, with a warning.
-
-    Args:
-        runs: path of a folder with a fine-tuning workdir for each task, such
-            as a suite's: `cola/`, `mnli/` ...
+    `runs` is a folder with a fine-tuning workdir for each task, such as a
+    suite's. A task without one gets a constant prediction, with a warning.
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)

@@ -26,12 +26,9 @@ def view(
 ):
     """Write `tokens.html`, an attention plot and `result.json`.
 
-    Args:
-        preset: if the model is fine-tuned, its head is left out.
-        text: str, truncated to the model's positions.
-        text_file: path of a text file to read instead, or None.
-        layer: int, from 0; negative numbers count from the last layer.
-        head: int, from 0; None draws all heads of the layer.
+    The text, or that of `text_file`, is truncated to the model's positions; the
+    head of a fine-tuned model is left out. The plot shows the attention `head`
+    of `layer`, both from 0 (-1: the last layer); None draws all of its heads.
     """
     started = time.monotonic()
     directory = presets.find(preset)
@@ -48,10 +45,8 @@ def view(
         logging.info("this network has no attention to draw")
     values = text_view.log_probabilities(model, ids)
     perplexity = results.perplexity(-values.mean())
-    shown = text_view.Text(
-        f"{len(ids)} tokens, perplexity {perplexity:.1f}",
-        text_view.surprise(pieces, values),
-    )
+    title = f"{len(ids)} tokens, perplexity {perplexity:.1f}"
+    shown = text_view.Text(title, text_view.surprise(pieces, values))
     page = workdir / "tokens.html"
     title = f"Log-probability of each token: {directory}"
     text_view.write_page(page, title, text_view.SURPRISE_LEGEND, {"": [shown]})
@@ -106,7 +101,6 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
             " counted from 0"
         ) from None
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
-    text_view.draw_attention(
-        shares, pieces, workdir / picture, title=f"attention of {name}"
-    )
+    title = f"attention of {name}"
+    text_view.draw_attention(shares, pieces, workdir / picture, title=title)
     return picture
