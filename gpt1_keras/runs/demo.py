@@ -1,7 +1,6 @@
 """Local web page to try a model."""
 
 import json
-import math
 import os
 
 import keras_hub
@@ -13,7 +12,6 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import transforms
-from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
@@ -24,13 +22,6 @@ from gpt1_keras.tasks import task as task_lib
 _HOST = "127.0.0.1"
 _NUM_EXAMPLES = 5
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
-# Label of a range of probabilities, its lower bound, and its color.
-_PROBABILITIES = (
-    ("over 50 %", 0.5, "#1a9850"),
-    ("over 10 %", 0.1, "#91cf60"),
-    ("over 1 %", 0.01, "#fee08b"),
-    ("less", 0.0, "#d73027"),
-)
 
 
 def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
@@ -169,59 +160,32 @@ def _held_out(path, names):
     return [[row[name] for name in names] for row in rows]
 
 
-class LanguageModelAnswers:
-    """The language model in a preset folder, with a sampling seed."""
+def writer(preset, seed):
+    """Return `function(text, num_tokens, temperature)` that continues texts.
 
-    def __init__(self, preset, seed):
-        self._network = presets.load(causal_lm.GPT1CausalLM, preset)
-        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
-        self._seed = seed
+    It yields the text and its continuation, one token longer each time.
+    """
+    network = presets.load(causal_lm.GPT1CausalLM, preset)
+    tokenizer = network.preprocessor.tokenizer.pipeline
 
-    def tokens(self, text):
-        """Return (piece, log-probability) of each token, up to the context."""
-        length = self._network.backbone.max_sequence_length
-        ids = self._tokenizer.encode(text)[:length]
-        found = text_view.log_probabilities(self._network, ids)
-        pieces = [self._tokenizer.piece(index) for index in ids]
-        return list(zip(pieces, found.tolist(), strict=True))
-
-    def colored(self, text):
-        """Return a summary of a text, and its tokens for gradio to highlight.
-
-        These are pairs (piece and log-probability, label of the probability).
-        """
-        tokens = self.tokens(text)
-        if not tokens:
-            return "no text", []
-        total = sum(value for _, value in tokens)
-        colored = []
-        for piece, value in tokens:
-            share = math.exp(value)
-            label = next(x for x, low, _ in _PROBABILITIES if share >= low)
-            colored.append((f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label))
-        return (
-            f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
-            f" {results.perplexity(-total / len(tokens)):.1f} per token",
-            colored,
-        )
-
-    def continued(self, text, num_tokens, temperature):
-        """Yield the text and its continuation, one token longer each time."""
-        ids = self._tokenizer.encode(text) or [self._tokenizer.opening_id]
+    def continued(text, num_tokens, temperature):
+        ids = tokenizer.encode(text) or [tokenizer.opening_id]
         sampler = keras_hub.samplers.TopKSampler(
-            k=min(40, self._tokenizer.vocabulary_size),
+            k=min(40, tokenizer.vocabulary_size),
             temperature=temperature,
-            seed=self._seed,
+            seed=seed,
         )
         for token in generation.stream(
-            self._network, list(ids), sampler, num_tokens=num_tokens
+            network, list(ids), sampler, num_tokens=num_tokens
         ):
             ids.append(token)
-            yield self._tokenizer.decode(ids)
+            yield tokenizer.decode(ids)
+
+    return continued
 
 
 def _language_model_page(gradio, preset, seed):
-    answers = LanguageModelAnswers(preset, seed)
+    continued = writer(preset, seed)
     gradio.Markdown(f"## language model\n`{preset}`")
     text = gradio.Textbox(
         label="text (read in lower case)",
@@ -231,16 +195,7 @@ def _language_model_page(gradio, preset, seed):
     with gradio.Row():
         number = gradio.Slider(8, 256, 64, precision=0, label="new tokens")
         temperature = gradio.Slider(0.1, 2.0, 0.8, label="temperature")
-    with gradio.Row():
-        continue_it = gradio.Button("continue", variant="primary")
-        score = gradio.Button("show probabilities")
+    button = gradio.Button("continue", variant="primary")
     written = gradio.Textbox(label="continuation", lines=6)
-    summary = gradio.Markdown()
-    tokens = gradio.HighlightedText(
-        label="log-probability of each token, given those before it",
-        color_map={label: color for label, _, color in _PROBABILITIES},
-        show_legend=True,
-    )
     inputs = [text, number, temperature]
-    continue_it.click(answers.continued, inputs, written, api_name="continue")
-    score.click(answers.colored, text, [summary, tokens], api_name="tokens")
+    button.click(continued, inputs, written, api_name="continue")
