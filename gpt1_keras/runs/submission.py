@@ -49,9 +49,26 @@ def submission(
     }
     if results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
-    predictions = {}
+    predictions = {}  # {task of the submission: labels or scores}
     for name, preset in there.items():
-        predictions |= _predict(name, preset, data, scoring)
+        keras.utils.clear_session()
+        model = presets.FineTuned(preset, scoring)
+        if model.preprocessor.task != name:
+            raise errors.InputError(
+                f"{preset} holds a model of {model.preprocessor.task}: `runs` "
+                f"needs a model of {name} there"
+            )
+        tasks = [benchmarks.of_preset(model.preprocessor)]
+        if name == "mnli":
+            tasks.append(benchmarks.benchmark("ax"))
+        for task in tasks:
+            examples = model.labelled(task, data.read(task, "test"), "test")
+            predicted = task.label_space.predict(model.logits(examples))
+            for example, prediction in zip(examples.examples, predicted):
+                # MultiNLI's two test sets are two files.
+                key = f"{task.name}_{example.group}".removesuffix("_")
+                label = task.label_space.format(prediction)
+                predictions.setdefault(key, []).append(label)
     num_rows = {}
     if data.data_dir is None:  # generated samples
         num_rows = {name: len(rows) for name, rows in predictions.items()}
@@ -76,27 +93,3 @@ def submission(
         filled=filled,
         **facts,
     )
-
-
-def _predict(name, preset, data, scoring):
-    """Return {task of the submission: labels or scores in file order}."""
-    keras.utils.clear_session()
-    model = presets.FineTuned(preset, scoring)
-    if model.preprocessor.task != name:
-        raise errors.InputError(
-            f"{preset} holds a model of {model.preprocessor.task}: `runs` "
-            f"needs a model of {name} there"
-        )
-    tasks = [benchmarks.of_preset(model.preprocessor)]
-    if name == "mnli":
-        tasks.append(benchmarks.benchmark("ax"))
-    found = {}
-    for task in tasks:
-        examples = model.labelled(task, data.read(task, "test"), "test")
-        predicted = task.label_space.predict(model.logits(examples))
-        for example, prediction in zip(examples.examples, predicted):
-            # MultiNLI's two test sets are two files.
-            key = f"{task.name}_{example.group}".removesuffix("_")
-            answers = found.setdefault(key, [])
-            answers.append(task.label_space.format(prediction))
-    return found

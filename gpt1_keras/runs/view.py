@@ -31,10 +31,24 @@ def view(
     of `layer`, both from 0 (-1: the last layer); None draws all of its heads.
     """
     started = time.monotonic()
+    if text_file is not None:
+        text = files.read_text("`text_file`", text_file)
+        if "\0" in text:
+            raise errors.InputError(
+                f"`text_file`: {text_file} is binary: give a file of UTF-8 text"
+            )
     directory = presets.find(preset)
     model = presets.load(causal_lm.GPT1CausalLM, directory)
     tokenizer = model.preprocessor.tokenizer.pipeline
-    ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
+    ids, positions = tokenizer.encode(text), model.backbone.max_sequence_length
+    if not ids:
+        raise errors.InputError("no text is given: give `text` or `text_file`")
+    if len(ids) > positions:
+        logging.warning(
+            f"the text has {len(ids)} tokens and is truncated to the model's"
+            f" {positions} positions"
+        )
+        ids = ids[:positions]
     subwords.warn_of_unknown("text", ids.count(subwords.UNKNOWN_ID), len(ids))
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
@@ -65,24 +79,6 @@ def view(
         log_probabilities=[round(value, 4) for value in values.tolist()],
         attention=picture,
     )
-
-
-def _ids(text, text_file, tokenizer, positions):
-    if text_file is not None:
-        text = files.read_text("`text_file`", text_file)
-        if "\0" in text:
-            raise errors.InputError(
-                f"`text_file`: {text_file} is binary: give a file of UTF-8 text"
-            )
-    ids = tokenizer.encode(text)
-    if not ids:
-        raise errors.InputError("no text is given: give `text` or `text_file`")
-    if len(ids) > positions:
-        logging.warning(
-            f"the text has {len(ids)} tokens and is truncated to the model's"
-            f" {positions} positions"
-        )
-    return ids[:positions]
 
 
 def _draw(backbone, ids, pieces, layer, head, workdir):

@@ -6,8 +6,8 @@ from gpt1_keras import errors
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import view
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 
 TEXT = "the old captain walked under <a> tree"
 
@@ -32,4 +32,4 @@ def test_page_and_result_have_each_token(tiny, tmp_path):
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\0b")
     with pytest.raises(errors.InputError, match="`text_file`.*is binary"):
-        view._ids("", tmp_path / "a.txt", None, 0)
+        tiny_runs.view(tmp_path, "none", text_file=tmp_path / "a.txt")
