@@ -125,7 +125,7 @@ class FineTuning:
         lines, best = _dev_lines(history.path)
         return sum(x["step"] > best["step"] for x in lines) >= self.patience
 
-    def labelled(self, task, examples, pretrained, split):
+    def labelled(self, task, pretrained, examples, split):
         signature = transforms.SIGNATURES[task.transform.__name__]
         return scoring.Labelled(
             task,
@@ -245,8 +245,14 @@ def finetune(
     start = {"preset": presets.sha256(pretrained.directory)}
     for path in records:
         results.check_inputs(path, start)
-    dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
-    test = _labelled_test(task, data)
+    labelled = functools.partial(training.labelled, task, pretrained)
+    dev = labelled(data.read(task, "dev"), "dev")
+    test = None
+    if task.has_labelled_test:
+        try:
+            test = data.read(task, "test")
+        except errors.InputError as error:
+            logging.warning(f"{task.name} will not be scored on test: {error}")
     keeps_last = len(dev) < training.min_dev_examples
     can_stop = training.patience is not None and not keeps_last
     if keeps_last:
@@ -264,10 +270,7 @@ def finetune(
         scored = examples_lib.draw_subset(
             examples, training.num_scored_train_examples
         )
-        return (
-            training.labelled(task, examples, pretrained, "train"),
-            training.labelled(task, scored, pretrained, "train sample"),
-        )
+        return labelled(examples, "train"), labelled(scored, "train sample")
 
     def run(directory, seed):
         keras.utils.clear_session()  # which also resets the dtype policy
@@ -373,17 +376,6 @@ def finetune(
     return _aggregate(workdir, found)
 
 
-def _labelled_test(task, data):
-    """Return the examples of test, None if they have no public labels."""
-    if not task.has_labelled_test:
-        return None
-    try:
-        return data.read(task, "test")
-    except errors.InputError as error:
-        logging.warning(f"{task.name} will not be scored on test: {error}")
-        return None
-
-
 def _score_test(task, examples, preset, training):
     """Score the weights in `preset` on test; return an entry of the result."""
     settings = presets.Scoring(
@@ -419,10 +411,7 @@ def _baselines(train, dev, metrics):
 
 
 def _check_or_write_examples(directory, task, data, start):
-    """Record the examples of a new run; refuse other ones when it resumes.
-
-    `start` has the digest of the preset.
-    """
+    """Record a new run's examples and `start`; refuse others if it resumes."""
     splits = ["train", "dev"]
     if task.is_own and task.has_labelled_test:
         splits.append("test")
