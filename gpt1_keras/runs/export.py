@@ -65,13 +65,10 @@ def export(
     """Write `workdir/saved_model/N`, where N is one more than the last.
 
     The SavedModel takes raw strings. Before it is published, it answers the
-    rows of a split in a process without Keras, and its answers are compared
-    with those of the Keras model. Exporting another model or with other
-    settings to the same workdir adds a version. The first `num_warm_up`
-    requests are stored, which a server answers while it loads.
-
-    Raises:
-        RunError: the SavedModel fails, or its answers differ too much.
+    rows of a split in a process without Keras. If it fails, or if its answers
+    differ too much from those of the Keras model, RunError is raised. Exporting
+    another model or with other settings to the same workdir adds a version. The
+    first `num_warm_up` requests are stored: a server answers them as it loads.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()

@@ -40,11 +40,9 @@ def generate(
     """Print `num_texts` continuations of a prompt; write nothing.
 
     The text of `prompt_file`, if given, is the prompt; with `interactive`,
-    prompts are asked for until an empty one. Continuations have `num_tokens`
-    tokens, or end with their paragraph (`stop_at_newline`). The temperature is
-    that of random, top-k and top-p sampling, which draw from all tokens, the
-    `top_k` likeliest ones, or the likeliest ones of total probability `top_p`.
-    Beam and contrastive search have `num_beams` candidates.
+    prompts are asked for until an empty one. With `stop_at_newline`, a text
+    ends with its paragraph. Beam and contrastive search have `num_beams`
+    candidates; gin/generate.gin describes the other settings of sampling.
     """
     keras.utils.set_random_seed(seed)
     if prompt_file is not None:

@@ -42,15 +42,10 @@ def perplexity(
 ):
     """Score text; with a workdir, write `result.json` there.
 
-    Every token except the first of each file is scored once, given the tokens
-    before it in its file and window. The softmax covers the vocabulary only.
-
-    Args:
-        corpus: path of a `.txt` file, a folder of them, or prepared shards.
-        split: only prepared shards have "train" and "held_out".
-
-    Returns:
-        the dict of `held_out.score`.
+    `corpus` is a `.txt` file, a folder of them, or prepared shards, which alone
+    have the splits "train" and "held_out". Every token except the first of each
+    file is scored once, given the tokens before it in its file and window. The
+    softmax covers the vocabulary only. Returns the dict of `held_out.score`.
     """
     started = time.monotonic()
     precision.set_dtype("float32")

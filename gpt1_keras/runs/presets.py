@@ -1,9 +1,8 @@
-"""Find, check, load and save presets.
+"""Find, check, load and save presets: folders that `from_preset` reads.
 
-A preset is a folder that KerasHub's `from_preset` reads. Those that this
-program writes also hold `checksums.json`: the SHA-256 of every file, and the
-step and the metrics of the weights. It is written last and checked whenever a
-run loads the preset.
+Those that this program writes also hold `checksums.json`: the SHA-256 of every
+file, and the step and the metrics of the weights. It is written last and
+checked whenever a run loads the preset.
 """
 
 import errno

@@ -1,7 +1,4 @@
-"""One page of all results, from the files of workdirs alone.
-
-`report.html`, and the same as `report.md`.
-"""
+"""One page of all results, from the files of workdirs alone."""
 
 from absl import logging
 
@@ -37,7 +34,7 @@ def report(
     paper: checks.NotRecipe[checks.NamedNumbers],
     table5: checks.NotRecipe[checks.NamedNumbers],
 ):
-    """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
+    """Write `report.html`, the same as `report.md`, `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
     changes no workdir but its own. A workdir with a damaged file is listed as

@@ -127,9 +127,8 @@ class ZeroShotTasks:
             for task, measure in zip(self.tasks, measurers, strict=True):
                 metrics = measure()
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
-                main, value = next(iter(metrics.items()))
-                place = f"{task.name} zero-shot after step {step}"
-                logging.info(f"{place}: {main} {value:.4f}")
+                shown = f"step {step}: {results.shown(metrics)}"
+                logging.info(f"{task.name} zero-shot after {shown}")
             history.write(step, split="probes", **values)
 
         return record
