@@ -160,15 +160,12 @@ def _held_out(path, names):
     return [[row[name] for name in names] for row in rows]
 
 
-def writer(preset, seed):
-    """Return `function(text, num_tokens, temperature)` that continues texts.
-
-    It yields the text and its continuation, one token longer each time.
-    """
+def _language_model_page(gradio, preset, seed):
     network = presets.load(causal_lm.GPT1CausalLM, preset)
     tokenizer = network.preprocessor.tokenizer.pipeline
 
     def continued(text, num_tokens, temperature):
+        """Yield the text and its continuation, one token longer each time."""
         ids = tokenizer.encode(text) or [tokenizer.opening_id]
         sampler = keras_hub.samplers.TopKSampler(
             k=min(40, tokenizer.vocabulary_size),
@@ -181,11 +178,6 @@ def writer(preset, seed):
             ids.append(token)
             yield tokenizer.decode(ids)
 
-    return continued
-
-
-def _language_model_page(gradio, preset, seed):
-    continued = writer(preset, seed)
     gradio.Markdown(f"## language model\n`{preset}`")
     text = gradio.Textbox(
         label="text (read in lower case)",

@@ -45,7 +45,6 @@ RUNS = {
     "perplexity": lambda p, w, data: tiny_runs.perplexity(p, data / "x.txt"),
     "view": lambda p, w, data: tiny_runs.view(w, p),
     "finetune": lambda p, w, data: tiny_runs.finetune(w, p, data),
-    "demo": lambda p, w, data: demo.writer(p, 0),
     "convert": lambda p, w, data: convert(p, w),
 }
 

@@ -7,9 +7,12 @@ import pytest
 from gpt1_keras.runs import demo
 
 
-def test_texts_grow_by_a_token(tiny):
-    continued = demo.writer(tiny.folder / "pretrained", seed=1)
-    found = list(continued("the old captain", 3, 0.8))
+def test_the_page_continues_a_text(tiny):
+    gradio = pytest.importorskip("gradio")
+    with gradio.Blocks() as app:
+        demo._language_model_page(gradio, tiny.folder / "pretrained", seed=1)
+    (button,) = app.fns.values()
+    found = list(button.fn("the old captain", 3, 0.8))
     assert len(found) == 3 and len(found[0]) < len(found[2])
     assert all(text.startswith("the old captain") for text in found)
 
