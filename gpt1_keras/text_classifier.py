@@ -183,9 +183,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         folder that already holds a model raises InputError.
         """
         validation.check_is_fitted(self, "directory_")
-        path = files_lib.user_path("`directory`", directory)
-        folder = files_lib.make_folder(path)
-        target = folder / "preset"
+        folder = files_lib.user_path("`directory`", directory)
+        target = files_lib.make_folder(folder) / "preset"
         if target.exists():
             raise errors.InputError(f"{target} exists: save to another folder")
         source = presets.find(self.directory_)

@@ -22,8 +22,6 @@ from gpt1_keras.serving import model_card
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
 
-_TEXTS_OF = "sst2"  # benchmark whose texts a language model is checked on
-
 
 @checks.value_object
 class Options:
@@ -32,8 +30,7 @@ class Options:
     data: sources.BenchmarkFiles
     build_task: checks.TaskBuilder  # of the task to read and measure
     split: checks.Split  # rows that the served model is checked on
-    # Split whose frequent words go into the tokenizer's table, with which they
-    # get exact ids; None: only the vocabulary's words.
+    # Split whose frequent words get exact ids; None: only the vocabulary's do.
     table_split: checks.Split | None
     num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
@@ -98,10 +95,7 @@ def export(
             labels=served.labels,
             requests=requests[:num_warm_up],
         )
-        logging.info(
-            f"answering {len(rows):,} rows of {options.split} in a process"
-            " without Keras"
-        )
+        logging.info(f"answering {len(rows):,} rows of {options.split}")
         metrics, compared = served.compare(verify.answers(temporary, requests))
         agreement.check(compared)
         card = model_card.text(
@@ -158,7 +152,7 @@ def _load(directory, options):
             " own rows: use gin/export.gin"
         )
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype)
-    return model, benchmarks.benchmark(_TEXTS_OF)
+    return model, benchmarks.benchmark("sst2")  # for its texts
 
 
 def _served(model, task, rows, texts, options):

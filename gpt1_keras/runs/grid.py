@@ -46,7 +46,6 @@ def grid(
         training, pretrained: of the full model.
         seed, seeds: those of `finetune`, to record in the result.
         rows: as in `_choose`; `transfer_K` transfers K layers (-1, 0 ...).
-        table5: {row: {task: share}}, the paper's.
         is_writer: whether this process, the first of several workers, writes
             tables and the result.
     """

@@ -38,7 +38,6 @@ from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import learner as learner_lib
 
-_SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 # Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
@@ -51,7 +50,7 @@ def find(preset):
     taken), its `preset/` folder, or None for the shipped language model.
     """
     if preset is None:
-        preset = bindings.ROOT / _SHIPPED
+        preset = bindings.ROOT / "presets/gpt1_mini_novels_en"
         _say_once(logging.info, f"no preset is given: using {preset}")
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
@@ -312,8 +311,7 @@ class Pretrained:
     num_transferred_layers: checks.NumTransferredLayers
     # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
-    # Rank of the adapters to train instead of the weights
-    # (`GPT1Backbone.enable_lora`); 0: train the weights.
+    # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property

@@ -170,10 +170,7 @@ def pretrain(
         strategy=strategy,
     )
     metrics = held_out.final(history)
-    facts = {
-        "backbone": type(network).__name__,
-        "num_layers": network.num_layers,
-    }
+    facts = {"backbone": type(network).__name__}
     if strategy.is_chief:
         preset = workdir / "preset"
         presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
@@ -195,5 +192,6 @@ def pretrain(
         num_steps=num_steps,
         tokens_seen=num_steps * tokens_per_step,
         parameters=network.count_params(),
+        num_layers=network.num_layers,
         **facts,
     )

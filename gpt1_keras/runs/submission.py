@@ -77,10 +77,8 @@ def submission(
     )
     logging.info("submission: %s", path)
     if filled:
-        logging.warning(
-            "no model or no test file for %s: their predictions are constant",
-            ", ".join(filled),
-        )
+        names = ", ".join(filled)
+        logging.warning(f"no model or no test file, constant labels: {names}")
     return results.write(
         workdir,
         run="submission",

@@ -44,10 +44,7 @@ def view(
     if not ids:
         raise errors.InputError("no text is given: give `text` or `text_file`")
     if len(ids) > positions:
-        logging.warning(
-            f"the text has {len(ids)} tokens and is truncated to the model's"
-            f" {positions} positions"
-        )
+        logging.warning(f"text truncated to {positions} of {len(ids)} tokens")
         ids = ids[:positions]
     subwords.warn_of_unknown("text", ids.count(subwords.UNKNOWN_ID), len(ids))
     pieces = [tokenizer.piece(index) for index in ids]
