@@ -59,10 +59,8 @@ def evaluate(
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
     elif workdir is not None:
-        logging.info(
-            f"{num_lacking:,} of {len(examples):,} rows have no label: all rows"
-            " are predicted, none is scored"
-        )
+        lacking = f"{num_lacking:,} of {len(examples):,} rows have no label"
+        logging.info(f"{lacking}: all are predicted, none is scored")
     shares = space.probabilities(logits)
     rows, worst_first = predictions_lib.table(
         found, labels, predictions, shares, names=space.output_names

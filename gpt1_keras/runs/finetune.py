@@ -74,14 +74,11 @@ class FineTuning:
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
-    # Size of a random subset of the training examples; None: all.
-    num_train_examples: checks.Count | None
-    # Longest sequence in tokens; None: the preset's number of positions.
-    sequence_length: checks.Length | None
+    num_train_examples: checks.Count | None  # a random subset; None: all
+    sequence_length: checks.Length | None  # in tokens; None: all positions
     clip_norm: checks.NotNegative  # largest norm of the gradient
     lm_loss_weight: checks.NotNegative  # lambda of equation 5
-    # See `losses.LanguageModelLoss`.
-    softmax_over: typing.Literal["tokens", "released"]
+    softmax_over: typing.Literal["tokens", "released"]  # see `losses`
     softmax_chunk: checks.SoftmaxChunk
     classifier_dropout: checks.Rate  # before the head's linear layer
     initializer_range: checks.Share  # standard deviation of the head's weights
@@ -219,14 +216,13 @@ def finetune(
 ):
     """Fine-tune on `task`, and save the weights that are best on dev.
 
-    Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
-    `checkpoints/`, `examples.json` (digests of the examples and the preset,
-    which must not change before a run resumes) and `result.json`. If test has
-    public labels, the saved weights are scored on test once, at the end:
-    `test` in the result. `seed` determines new weights, dropout and the order
-    of the data. Each of several `seeds` has its own `seed_N/`; median and range
-    are in the folder above. The dev rows of the user's own data are written to
-    `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
+    Writes `preset/`, `metrics.jsonl`, `checkpoints/`, `examples.json` (digests
+    of the examples and the preset, which must not change before a run resumes)
+    and `result.json`. If test has public labels, the saved weights are scored
+    on it once, at the end: `test` in the result. `seed` determines new weights,
+    dropout and the order of the data. Each of several `seeds` has its own
+    `seed_N/`; median and range are in the folder above. The dev rows of the
+    user's own data go to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
     # Of this run, not of runs below.

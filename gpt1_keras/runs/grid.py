@@ -148,9 +148,8 @@ def _choose(rows, training, pretrained, lstm_preset):
         try:
             _check_preset(row, **chosen[row])
         except errors.InputError as error:
-            if row != "lstm":
-                raise
-            message = str(error).replace("`preset`", "`lstm_preset`")
+            name = "lstm_preset" if row == "lstm" else "preset"
+            message = str(error).replace("`preset`", f"`{name}`")
             raise errors.InputError(message) from None
     return chosen
 

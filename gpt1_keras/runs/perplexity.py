@@ -24,8 +24,7 @@ class Scoring:
 
     # Tokens to score, from the beginning of each file; None: all.
     num_tokens: checks.Count | None
-    # Tokens of the sliding window; None: the model's positions.
-    sequence_length: checks.Length | None
+    sequence_length: checks.Length | None  # of a window; None: all positions
     stride: checks.Count  # tokens by which the window moves
     batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
     softmax_chunk: checks.SoftmaxChunk = 512
@@ -67,8 +66,7 @@ def perplexity(
         )
     num_tokens = int(texts.lengths.sum())
     logging.info(f"files: {len(texts.lengths):,}, tokens: {num_tokens:,}")
-    # Without special tokens, which texts do not have.
-    backbone = pretrained.backbone(num_special_tokens=0)
+    backbone = pretrained.backbone(num_special_tokens=0)  # Texts have none.
     positions = backbone.max_sequence_length
     window = presets.check_length(scoring.sequence_length, positions)
     window = min(window, longest)

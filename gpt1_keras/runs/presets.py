@@ -307,8 +307,7 @@ class Pretrained:
     """A preset from which training starts."""
 
     preset: checks.Path | None  # see `find`
-    # See `builders.transferred_backbone`.
-    num_transferred_layers: checks.NumTransferredLayers
+    num_transferred_layers: checks.NumTransferredLayers  # see `builders`
     # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
     # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
