@@ -37,8 +37,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings on
     the command line give the same weights. It holds out a tenth of the rows and
-    keeps the weights that are best on them (of fewer than 200, the last
-    weights). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
+    keeps the weights that are best on them (if these are fewer than 200, the
+    last weights). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
     configuration is global: `fit` clears it, and threads take turns.
 
     ```python
@@ -55,7 +55,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         random_state: int, the seed of the run; None: as in the gin files.
         files: gin files on top of `gin/finetune/custom.gin`; by default, the
             one for networks of the shipped model's size.
-        settings: dict of others, such as `{"DROPOUT": 0.05}`; None: no others.
+        settings: dict of other settings, such as `{"DROPOUT": 0.05}`, or None.
         workdir: folder in which a stopped `fit` continues and a finished one is
             not repeated; None: a temporary one, removed with the object.
         verbose: bool, whether to log as the command line does.

@@ -78,7 +78,7 @@ def submission(
     logging.info("submission: %s", path)
     if filled:
         names = ", ".join(filled)
-        logging.warning(f"no model or no test file, constant labels: {names}")
+        logging.warning(f"no model or test file, so constant labels: {names}")
     return results.write(
         workdir,
         run="submission",
