@@ -173,7 +173,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def predict(self, X):
         """Return the likeliest label of each text, `[N]`."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.

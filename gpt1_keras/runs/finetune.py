@@ -67,8 +67,7 @@ class FineTuning:
     """Recipe of fine-tuning."""
 
     batch_size: checks.Count  # examples per step
-    # Examples of full length per forward pass on each replica (more if they
-    # are shorter); None: all.
+    # Examples of full length per forward pass on each replica; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
     # Passes over the training examples; None: as few as the minima allow.
     num_epochs: checks.Count | None
