@@ -35,16 +35,13 @@ _LOCK = threading.RLock()
 class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     """Fine-tunes a pretrained network on labelled texts or pairs of texts.
 
-    `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
-    on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them (if fewer than 200 rows
-    are held out, the last weights). Wrong input raises `errors.InputError`, a
-    `ValueError`. Gin's configuration is global: `fit` clears it, and threads
-    take turns.
+    `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings on
+    the command line give the same weights. It holds out a tenth of the rows and
+    keeps the weights that are best on them (if these are fewer than 200, the
+    last weights). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
+    configuration is global: `fit` clears it, and threads take turns.
 
     ```python
-    from gpt1_keras import TextClassifier
-
     model = TextClassifier().fit(["a fine film", "dull", ...], [1, 0, ...])
     model.predict(["what a film"])          # [1]
     model.predict_proba(["what a film"])    # [[0.1, 0.9]]
@@ -58,18 +55,15 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         random_state: int, the seed of the run; None: as in the gin files.
         files: gin files on top of `gin/finetune/custom.gin`; by default, the
             one for networks of the shipped model's size.
-        settings: dict of further settings, such as
-            `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
-        workdir: folder of checkpoints and results. A stopped `fit` continues
-            there, and a finished one is not repeated. None: a temporary
-            folder, removed with the object.
+        settings: dict of other settings, such as `{"DROPOUT": 0.05}`, or None.
+        workdir: folder in which a stopped `fit` continues and a finished one is
+            not repeated; None: a temporary one, removed with the object.
         verbose: bool, whether to log as the command line does.
 
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
-        result_: dict, the `result.json` of the run: metrics on the held-out
-            rows and a TF-IDF baseline on the same rows. None if `load` read a
-            folder that `save` wrote.
+        result_: dict, the `result.json` of the run: metrics and baselines on
+            the held-out rows; None if `load` read a folder that `save` wrote.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:
@@ -78,9 +72,6 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         >>> model = clone(TextClassifier(num_epochs=2, learning_rate=1e-3))
         >>> model
         TextClassifier(learning_rate=0.001, num_epochs=2)
-        >>> model.fit(["a fine film", "dull"], ["good"])
-        Traceback (most recent call last):
-        gpt1_keras.errors.InputError: 2 texts, but 1 labels in y
     """
 
     def __init__(
@@ -107,17 +98,14 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y):
-        """Fine-tune on texts and their labels.
+        """Fine-tune on texts and their labels; return the classifier itself.
 
         Args:
             X: texts `[N]`, or pairs of texts `[N, 2]`.
             y: labels `[N]`: str, int or bool.
-
-        Returns:
-            the classifier itself.
         """
-        columns = _columns(X)
-        labels = _names(y, len(columns["text"]))
+        rows = _rows(X)
+        labels = _names(y, len(rows))
         settings, files = self.settings or {}, self.files or ()
         if not isinstance(settings, dict) or settings.keys() & _OWN:
             raise errors.InputError(
@@ -139,10 +127,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             "PEAK_LEARNING_RATE": self.learning_rate,
             "SEED": self.random_state,
         }
-        if "text_pair" in columns:  # Otherwise decimals would be scores.
+        if rows and "text_pair" in rows[0]:  # Or decimals would be scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
-        path, content = _rows_file(directory, columns | {"label": labels})
+        rows = [row | {"label": label} for row, label in zip(rows, labels)]
+        path, content = _rows_file(directory, rows)
         is_new = not path.exists()
         if is_new:
             files_lib.make_folder(path.parent)
@@ -166,18 +155,15 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def predict_proba(self, X):
         """Return probabilities `[N, Y]` in the order of `classes_`."""
-        model, columns = self._loaded(), _columns(X)
-        signature = transforms.SIGNATURES[model.preprocessor.transform]
-        is_pair = "text_pair" in signature.fields
-        if columns["text"] and ("text_pair" in columns) != is_pair:
-            kind = "pairs of texts" if is_pair else "single texts"
-            raise errors.InputError(f"this model takes {kind}: give {kind}")
-        rows = [
-            examples_lib.Example(**dict(zip(columns, values)))
-            for values in zip(*columns.values())
-        ]
+        model, rows = self._loaded(), _rows(X)
         if not rows:
             return np.zeros((0, len(self.classes_)))
+        signature = transforms.SIGNATURES[model.preprocessor.transform]
+        is_pair = "text_pair" in signature.fields
+        if ("text_pair" in rows[0]) != is_pair:
+            kind = "pairs of texts" if is_pair else "single texts"
+            raise errors.InputError(f"this model takes {kind}: give {kind}")
+        rows = [examples_lib.Example(**row) for row in rows]
         with _contained(self.verbose):
             task = custom.task_of(model.preprocessor, lambda *_: rows)
             logits = model.logits(model.labelled(task, rows, "rows"))
@@ -194,15 +180,12 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write the model to `directory`, which every run takes as PRESET.
 
         `dev.jsonl` there has the held-out rows, with which `export` checks the
-        model: remove the file before you publish a model of private texts.
-
-        Raises:
-            InputError: the folder already holds a model.
+        model: remove the file before you publish a model of private texts. A
+        folder that already holds a model raises InputError.
         """
         validation.check_is_fitted(self, "directory_")
-        path = files_lib.user_path("`directory`", directory)
-        folder = files_lib.make_folder(path)
-        target = folder / "preset"
+        folder = files_lib.user_path("`directory`", directory)
+        target = files_lib.make_folder(folder) / "preset"
         if target.exists():
             raise errors.InputError(f"{target} exists: save to another folder")
         source = presets.find(self.directory_)
@@ -234,10 +217,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
         It is checked on the held-out rows first. The run is
-        `gin/export_custom.gin`; `settings`, a dict from name to value,
-        override it.
+        `gin/export_custom.gin`, which `settings`, {name: value}, override.
         """
-        rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
+        rows = self._loaded().directory.parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
         path = files_lib.user_path("`directory`", directory)
         checks.check("settings", settings or {}, dict)
@@ -284,14 +266,12 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if found:
             self.directory_ = str(self._new_folder())
         for name, content in found.items():
-            path = pathlib.Path(self.directory_, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            files_lib.write_atomic(f"{self.directory_}/{name}", content)
 
 
-def _columns(X):
-    """Return texts `[N]` or pairs `[N, 2]` as columns of an `Example`."""
-    rows = np.asarray(X, dtype=object).tolist()
+def _rows(X):
+    """Return texts `[N]` or pairs `[N, 2]` as arguments of `Example`s."""
+    rows, found = np.asarray(X, dtype=object).tolist(), []
     if not isinstance(rows, list):
         raise errors.InputError(
             f"X is {type(X).__name__}: give a list of texts"
@@ -304,9 +284,8 @@ def _columns(X):
             raise errors.InputError(
                 f"X[{number}] is {row!r}: give texts, or pairs of texts"
             )
-    if size == 1:
-        return {"text": rows}
-    return dict(zip(("text", "text_pair"), map(list, zip(*rows))))
+        found.append(dict(zip(("text", "text_pair"), texts)))
+    return found
 
 
 def _names(y, size):
@@ -335,9 +314,8 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _rows_file(directory, columns):
+def _rows_file(directory, rows):
     """Return path and content of a file with the rows, named by its content."""
-    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     try:
         digest = files_lib.sha256_of_json(rows)
     except UnicodeEncodeError as error:

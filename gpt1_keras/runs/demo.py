@@ -1,7 +1,6 @@
 """Local web page to try a model."""
 
 import json
-import math
 import os
 
 import keras_hub
@@ -13,7 +12,6 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import transforms
-from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
@@ -24,23 +22,19 @@ from gpt1_keras.tasks import task as task_lib
 _HOST = "127.0.0.1"
 _NUM_EXAMPLES = 5
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
-# Label of a range of probabilities, its lower bound, and its color.
-_PROBABILITIES = (
-    ("over 50 %", 0.5, "#1a9850"),
-    ("over 10 %", 0.1, "#91cf60"),
-    ("over 1 %", 0.01, "#fee08b"),
-    ("less", 0.0, "#d73027"),
-)
 
 
 def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
-    Args:
-        port: int; 0 chooses a free one.
-        seed: int. Seed of generated text.
+    Port 0 stands for any free one; `seed` is that of generated text.
     """
-    _stay_on_this_machine()
+    # Gradio sends no usage reports, and uses no proxy for the request that it
+    # makes to its own page.
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
+    hosts = ",".join(filter(None, [*given, _HOST, "localhost"]))
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
     import gradio
 
     directory = presets.find(preset)
@@ -86,18 +80,6 @@ def _for_this_machine():
     }
 
 
-def _stay_on_this_machine():
-    """Set environment variables so that gradio contacts no other machine.
-
-    It must send no usage reports, and use no proxy for the request that it
-    makes to its own page before it returns the address.
-    """
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
-    hosts = ",".join(filter(None, [*given, _HOST, "localhost"]))
-    os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
-
-
 class TaskAnswers:
     """Predictions of the fine-tuned model in a preset folder.
 
@@ -110,7 +92,7 @@ class TaskAnswers:
         self._label_space = task_lib.label_space_of(ours)
         self.task = ours.task
         self.is_score = ours.score_range is not None
-        self.class_names = list(self._label_space.class_names)
+        self.class_names = ours.label_words
         benchmark = benchmarks.BENCHMARKS.get(self.task)
         if benchmark is not None and benchmark.class_meanings:
             meanings = zip(self.class_names, benchmark.class_meanings)
@@ -143,14 +125,12 @@ def _task_page(gradio, preset):
         about.append(f"On rows held out from training: {results.shown(scores)}")
     about.append("Texts are read in lower case.")
     gradio.Markdown("\n\n".join(about))
-    names = {
+    labels = {
         "text": "text",
         "text_pair": "second text or question",
         "choices": "choices, one per line",
     }
-    boxes = [
-        gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
-    ]
+    boxes = [gradio.Textbox(label=labels[x], lines=3) for x in answers.inputs]
     examples = _held_out(preset.parent / "dev.jsonl", answers.inputs)
     if examples:
         gradio.Examples(examples, boxes, label="rows held out from training")
@@ -175,47 +155,29 @@ def _held_out(path, names):
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()[:_NUM_EXAMPLES]
-    rows = [{"text_pair": "", "choices": [], **json.loads(x)} for x in lines]
-    for row in rows:
-        row["choices"] = "\n".join(row["choices"])
+    rows = [{"text_pair": "", "choices": (), **json.loads(x)} for x in lines]
+    rows = [x | {"choices": "\n".join(x["choices"])} for x in rows]
     return [[row[name] for name in names] for row in rows]
 
 
-class LanguageModelAnswers:
-    """The language model in a preset folder, with a sampling seed."""
+def _language_model_page(gradio, preset, seed):
+    network = presets.load(causal_lm.GPT1CausalLM, preset)
+    tokenizer = network.preprocessor.tokenizer.pipeline
 
-    def __init__(self, preset, seed):
-        self._network = presets.load(causal_lm.GPT1CausalLM, preset)
-        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
-        self._length = self._network.backbone.max_sequence_length
-        self._seed = seed
-
-    def tokens(self, text):
-        """Return (piece, log-probability) of each token, up to the context."""
-        ids = self._tokenizer.encode(text)[: self._length]
-        if not ids:
-            return []
-        found = text_view.log_probabilities(self._network, ids)
-        pieces = [self._tokenizer.piece(index) for index in ids]
-        return list(zip(pieces, found.tolist(), strict=True))
-
-    def continued(self, text, num_tokens, temperature):
+    def continued(text, num_tokens, temperature):
         """Yield the text and its continuation, one token longer each time."""
-        ids = self._tokenizer.encode(text) or [self._tokenizer.opening_id]
+        ids = tokenizer.encode(text) or [tokenizer.opening_id]
         sampler = keras_hub.samplers.TopKSampler(
-            k=min(40, self._tokenizer.vocabulary_size),
+            k=min(40, tokenizer.vocabulary_size),
             temperature=temperature,
-            seed=self._seed,
+            seed=seed,
         )
         for token in generation.stream(
-            self._network, list(ids), sampler, num_tokens=num_tokens
+            network, list(ids), sampler, num_tokens=num_tokens
         ):
             ids.append(token)
-            yield self._tokenizer.decode(ids)
+            yield tokenizer.decode(ids)
 
-
-def _language_model_page(gradio, preset, seed):
-    answers = LanguageModelAnswers(preset, seed)
     gradio.Markdown(f"## language model\n`{preset}`")
     text = gradio.Textbox(
         label="text (read in lower case)",
@@ -225,48 +187,7 @@ def _language_model_page(gradio, preset, seed):
     with gradio.Row():
         number = gradio.Slider(8, 256, 64, precision=0, label="new tokens")
         temperature = gradio.Slider(0.1, 2.0, 0.8, label="temperature")
-    with gradio.Row():
-        continue_it = gradio.Button("continue", variant="primary")
-        score = gradio.Button("show probabilities")
+    button = gradio.Button("continue", variant="primary")
     written = gradio.Textbox(label="continuation", lines=6)
-    summary = gradio.Markdown()
-    tokens = gradio.HighlightedText(
-        label="log-probability of each token, given those before it",
-        color_map={label: color for label, _, color in _PROBABILITIES},
-        show_legend=True,
-    )
-    continue_it.click(
-        answers.continued,
-        [text, number, temperature],
-        written,
-        api_name="continue",
-    )
-    score.click(
-        lambda text: _colored(answers.tokens(text)),
-        text,
-        [summary, tokens],
-        api_name="tokens",
-    )
-
-
-def _colored(tokens):
-    """Return a summary of a text, and its tokens for gradio to highlight.
-
-    These are pairs (piece and log-probability, label of the probability).
-    """
-    if not tokens:
-        return "no text", []
-
-    def label(value):
-        share = math.exp(value)
-        return next(x for x, least, _ in _PROBABILITIES if share >= least)
-
-    total = sum(value for _, value in tokens)
-    return (
-        f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
-        f" {results.perplexity(-total / len(tokens)):.1f} per token",
-        [
-            (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label(value))
-            for piece, value in tokens
-        ],
-    )
+    inputs = [text, number, temperature]
+    button.click(continued, inputs, written, api_name="continue")

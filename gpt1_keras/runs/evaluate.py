@@ -4,7 +4,6 @@ import shutil
 import sys
 import time
 
-import numpy as np
 from absl import logging
 
 from gpt1_keras import checks
@@ -33,15 +32,10 @@ def evaluate(
     """Score a split; write metrics, plots and every prediction.
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
-    model's attention in the worst ones, and `plots/` the confusion matrix or
-    the scores. Without labels there are no metrics and plots, and predictions
-    are in the order of the file. Without a workdir, predictions are printed in
-    the order of the file, and nothing is written.
-
-    Args:
-        build_task: function from the `GPT1TaskPreprocessor` of the preset to
-            a `tasks.task.Task`.
-        num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
+    model's attention in the `num_viewed` worst ones, and `plots/` the confusion
+    matrix or the scores. Without labels there are no metrics and plots, and
+    predictions are in the order of the file. Without a workdir, predictions are
+    printed in the order of the file, and nothing is written.
     """
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)
@@ -65,10 +59,8 @@ def evaluate(
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
     elif workdir is not None:
-        logging.info(
-            f"{num_lacking:,} of {len(examples):,} rows have no label: all rows"
-            " are predicted, none is scored"
-        )
+        lacking = f"{num_lacking:,} of {len(examples):,} rows have no label"
+        logging.info(f"{lacking}: all are predicted, none is scored")
     shares = space.probabilities(logits)
     rows, worst_first = predictions_lib.table(
         found, labels, predictions, shares, names=space.output_names
@@ -77,8 +69,8 @@ def evaluate(
         sys.stdout.writelines(predictions_lib.lines(rows))
         sys.stdout.flush()
         return None
-    # Of an earlier run on other rows.
-    shutil.rmtree(workdir / "plots", ignore_errors=True)
+    plots = workdir / "plots"
+    shutil.rmtree(plots, ignore_errors=True)  # of an earlier run on other rows
     table = workdir / "predictions.tsv"
     lines = predictions_lib.lines([rows[i] for i in worst_first])
     files.write_atomic(table, "".join(lines))
@@ -88,13 +80,12 @@ def evaluate(
         metric, value = next(iter(metrics.items()))
         title = f"{examples.name}: {metric} {value:.3f}"
         if space.score_range:
-            path = workdir / "plots" / "scores.png"
+            path = plots / "scores.png"
             predictions_lib.plot_scores(labels, predictions, path, title=title)
         else:
             # Choices are named by their index.
-            highest = int(np.max([labels, predictions]))
-            names = space.class_names or list(map(str, range(highest + 1)))
-            path = workdir / "plots" / "confusion.png"
+            names = space.class_names or [str(i) for i in range(len(shares[0]))]
+            path = plots / "confusion.png"
             predictions_lib.plot_confusion(
                 labels, predictions, names, path, title=title
             )

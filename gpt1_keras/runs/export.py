@@ -22,28 +22,21 @@ from gpt1_keras.serving import model_card
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
 
-_TEXTS_OF = "sst2"  # benchmark whose texts a language model is checked on
-
 
 @checks.value_object
 class Options:
     """How a model is served, and what it is checked on."""
 
     data: sources.BenchmarkFiles
-    # Function from the preset's `GPT1TaskPreprocessor` to the
-    # `tasks.task.Task` to read and measure.
-    build_task: checks.TaskBuilder
+    build_task: checks.TaskBuilder  # of the task to read and measure
     split: checks.Split  # rows that the served model is checked on
-    # Split whose frequent words go into the tokenizer's table, with which they
-    # get exact ids; None: only the vocabulary's words.
+    # Split whose frequent words get exact ids; None: only the vocabulary's do.
     table_split: checks.Split | None
     num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
-    # Dtype of the stored weights; with "int8", only the kernels of the blocks
-    # are integers, and the other weights are float32.
+    # Of stored weights; with "int8", all but the blocks' kernels are float32.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
-    # A file of the user's own, whose texts are used instead of `table_split`.
-    table_file: checks.Path | None = None
+    table_file: checks.Path | None = None  # Its texts replace that split's.
 
     def table_texts(self, task):
         """Return the texts whose frequent words go into the table."""
@@ -68,15 +61,10 @@ def export(
     """Write `workdir/saved_model/N`, where N is one more than the last.
 
     The SavedModel takes raw strings. Before it is published, it answers the
-    rows of a split in a process without Keras, and its answers are compared
-    with those of the Keras model. Exporting another model or with other
-    settings to the same workdir adds a version.
-
-    Args:
-        num_warm_up: int. Requests that a server answers while it loads.
-
-    Raises:
-        RunError: the SavedModel fails, or its answers differ too much.
+    rows of a split in a process without Keras. If it fails, or if its answers
+    differ too much from those of the Keras model, RunError is raised. Exporting
+    another model or with other settings to the same workdir adds a version. The
+    first `num_warm_up` requests are stored: a server answers them as it loads.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()
@@ -98,7 +86,6 @@ def export(
 
     served = _served(model, task, rows, texts, options)
     requests = served.requests
-    num_examples = sum(len(request["text"]) for request in requests)
     saved_model = tf_saved_model.next_version(workdir / "saved_model")
     with files.new_folder(saved_model) as temporary:
         tf_saved_model.write(
@@ -107,21 +94,18 @@ def export(
             labels=served.labels,
             requests=requests[:num_warm_up],
         )
-        logging.info(
-            f"answering {num_examples:,} rows of {options.split} in a process"
-            " without Keras"
-        )
+        logging.info(f"answering {len(rows):,} rows of {options.split}")
         metrics, compared = served.compare(verify.answers(temporary, requests))
         agreement.check(compared)
         card = model_card.text(
             name=served.name,
             preset=directory,
-            num_examples=num_examples,
+            num_examples=len(rows),
             split=options.split,
             metrics=metrics,
             compared=compared,
             labels=served.labels,
-            request={name: rows[:1] for name, rows in requests[0].items()},
+            request={name: x[:1] for name, x in requests[0].items()},
             num_parameters=served.network.count_params(),
             sequence_length=served.server.max_sequence_length,
             weights_dtype=options.weights_dtype,
@@ -140,7 +124,7 @@ def export(
             task=served.name,
             split=options.split,
             metrics=metrics,
-            num_examples=num_examples,
+            num_examples=len(rows),
             config_sha256=config_sha256,
             seconds=time.monotonic() - started,
             preset=str(directory),
@@ -167,7 +151,7 @@ def _load(directory, options):
             " own rows: use gin/export.gin"
         )
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype)
-    return model, benchmarks.benchmark(_TEXTS_OF)
+    return model, benchmarks.benchmark("sst2")  # for its texts
 
 
 def _served(model, task, rows, texts, options):
@@ -175,10 +159,6 @@ def _served(model, task, rows, texts, options):
     from gpt1_keras.serving import tf_served
     from gpt1_keras.text import tf_tokenizer
 
-    if not texts:
-        logging.info(
-            "no training texts: the tokenizer's table holds the vocabulary only"
-        )
     pieces = tf_tokenizer.frequent_pieces(texts, options.num_table_pieces)
     tokenizer = model.preprocessor.tokenizer.pipeline
     graph = tf_tokenizer.GraphTokenizer(tokenizer, pieces)

@@ -67,46 +67,36 @@ class FineTuning:
     """Recipe of fine-tuning."""
 
     batch_size: checks.Count  # examples per step
-    # Examples of full length per forward pass on each replica (more if they
-    # are shorter); None: all.
+    # Examples of full length per forward pass on each replica; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: `min_epochs`, or more if
-    # `min_steps` takes more.
+    # Passes over the training examples; None: as few as the minima allow.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
-    # Size of a random subset of the training examples; None: all.
-    num_train_examples: checks.Count | None
-    # Longest sequence in tokens; None: the preset's number of positions.
-    sequence_length: checks.Length | None
+    num_train_examples: checks.Count | None  # a random subset; None: all
+    sequence_length: checks.Length | None  # in tokens; None: all positions
     clip_norm: checks.NotNegative  # largest norm of the gradient
     lm_loss_weight: checks.NotNegative  # lambda of equation 5
-    # See `losses.LanguageModelLoss`.
-    softmax_over: typing.Literal["tokens", "released"]
+    softmax_over: typing.Literal["tokens", "released"]  # see `losses`
     softmax_chunk: checks.SoftmaxChunk
     classifier_dropout: checks.Rate  # before the head's linear layer
     initializer_range: checks.Share  # standard deviation of the head's weights
     bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     # Batches in the length-bucketing pool; 1 is a plain random order.
     pool_batches: checks.Count
-    # Dev examples per forward pass.
-    evaluation_batch_size: checks.NotRecipe[checks.Count]
-    # Size of a random subset of the training examples that is scored whenever
-    # dev is; None: all.
+    evaluation_batch_size: checks.NotRecipe[checks.Count]  # per forward pass
+    # Random training examples that are scored whenever dev is; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Training stops early after this many evaluations in a row without a better
-    # score on dev; None: never.
+    # Evaluations in a row without a better score that end training, or None.
     patience: checks.Count | None = None
-    # With fewer dev examples, which cannot tell which weights are best, the
-    # last weights are kept, and `patience` has no effect.
+    # With fewer dev examples, the last weights are kept; `patience` is ignored.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: checks.BatchesBuilder  # `encoded_batches` or `raw_batches`
-    # Whether candidates with a common prefix share a row, so that the prefix is
-    # computed once (not with `raw_batches`). The loss is the same; dropout
-    # draws other masks.
+    # Whether candidates share a row with their common prefix, except with
+    # `raw_batches`. The loss is the same; dropout draws other masks.
     share_prefix: bool = True
 
     def num_steps(self, steps_per_epoch):
@@ -131,7 +121,7 @@ class FineTuning:
         lines, best = _dev_lines(history.path)
         return sum(x["step"] > best["step"] for x in lines) >= self.patience
 
-    def labelled(self, task, examples, pretrained, split):
+    def labelled(self, task, pretrained, examples, split):
         signature = transforms.SIGNATURES[task.transform.__name__]
         return scoring.Labelled(
             task,
@@ -165,9 +155,8 @@ class FineTuning:
         preprocessor = preprocessors.GPT1TaskPreprocessor(
             preprocessors.GPT1Tokenizer.from_pipeline(tokenizer),
             transform=task.transform.__name__,
-            sequence_length=presets.check_length(
-                self.sequence_length, backbone.max_sequence_length
-            ),
+            sequence_length=self.sequence_length
+            or backbone.max_sequence_length,
             task=task.name,
             label_words=space.class_names,
             score_range=space.score_range,
@@ -226,22 +215,19 @@ def finetune(
 ):
     """Fine-tune on `task`, and save the weights that are best on dev.
 
-    Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
-    `checkpoints/`, `examples.json` (digests of the examples and the preset,
-    which must not change before a run resumes) and `result.json`. If test has
-    public labels, the saved weights are scored on test once, at the end:
-    `test` in the result. Each of several seeds has its own `seed_N/`; median
-    and range are in the folder above. The dev rows of the user's own data are
-    written to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
-
-    Args:
-        build_optimizer: function of `num_steps`.
-        seed: of new weights, dropout and the order of the data.
-        seeds: of several runs; None: only `seed`.
+    Writes `preset/`, `metrics.jsonl`, `checkpoints/`, `examples.json` (digests
+    of the examples and the preset, which must not change before a run resumes)
+    and `result.json`. If test has public labels, the saved weights are scored
+    on it once, at the end: `test` in the result. `seed` determines new weights,
+    dropout and the order of the data. Each of several `seeds` has its own
+    `seed_N/`; median and range are in the folder above. The dev rows of the
+    user's own data go to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
+    # Of this run, not of runs below.
+    records = [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
     if task.is_own:  # Official files do not change.
-        for path in _recorded(workdir):
+        for path in records:
             _check_or_write_examples(path.parent, task, data, {})
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
@@ -252,10 +238,16 @@ def finetune(
     )
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
-    for path in _recorded(workdir):
+    for path in records:
         results.check_inputs(path, start)
-    dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
-    test = _labelled_test(task, data)
+    labelled = functools.partial(training.labelled, task, pretrained)
+    dev = labelled(data.read(task, "dev"), "dev")
+    test = None
+    if task.has_labelled_test:
+        try:
+            test = data.read(task, "test")
+        except errors.InputError as error:
+            logging.warning(f"{task.name} will not be scored on test: {error}")
     keeps_last = len(dev) < training.min_dev_examples
     can_stop = training.patience is not None and not keeps_last
     if keeps_last:
@@ -273,10 +265,7 @@ def finetune(
         scored = examples_lib.draw_subset(
             examples, training.num_scored_train_examples
         )
-        return (
-            training.labelled(task, examples, pretrained, "train"),
-            training.labelled(task, scored, pretrained, "train sample"),
-        )
+        return labelled(examples, "train"), labelled(scored, "train sample")
 
     def run(directory, seed):
         keras.utils.clear_session()  # which also resets the dtype policy
@@ -291,10 +280,8 @@ def finetune(
             learner = training.build_learner(
                 network, task, share_prefix=dev.share_prefix
             )
-            learner.compile(
-                build_optimizer(num_steps=num_steps),
-                jit_compile=devices.jit_compile,
-            )
+            optimizer = build_optimizer(num_steps=num_steps)
+            learner.compile(optimizer, jit_compile=devices.jit_compile)
         num_tokens = batches.tokens_per_step / batches.batch_size
         logging.info(
             f"{task.name}: {batches.num_examples:,} training examples of"
@@ -311,10 +298,8 @@ def finetune(
                 logits = examples.logits(learner)
                 metrics = examples.measure(logits)
                 history.write(step, split=split, **metrics)
-                shown = results.shown(metrics)
-                logging.info(
-                    f"{examples.name} after step {step} of {num_steps}: {shown}"
-                )
+                shown = f"step {step} of {num_steps}: {results.shown(metrics)}"
+                logging.info(f"{examples.name} after {shown}")
                 if split != "dev" or not strategy.is_chief:
                     continue
                 _, kept = _dev_lines(history.path, keeps_last)
@@ -351,6 +336,7 @@ def finetune(
         if task.is_own:
             found["baselines"] = _baselines(train, dev, found["metrics"])
         layers = pretrained.num_transferred_layers
+        layers = backbone.num_layers if layers is None else layers
         return results.write(
             directory,
             run="finetune",
@@ -365,9 +351,7 @@ def finetune(
             num_steps=num_steps,
             backbone=type(backbone).__name__,
             num_layers=backbone.num_layers,
-            num_transferred_layers=(
-                backbone.num_layers if layers is None else layers
-            ),
+            num_transferred_layers=layers,
             lm_loss_weight=training.lm_loss_weight,
             seed=seed,
             config_sha256=config_sha256,
@@ -385,17 +369,6 @@ def finetune(
             run(workdir / name, number)
         found.append(results.read(workdir / name))
     return _aggregate(workdir, found)
-
-
-def _labelled_test(task, data):
-    """Return the examples of test, None if they have no public labels."""
-    if not task.has_labelled_test:
-        return None
-    try:
-        return data.read(task, "test")
-    except errors.InputError as error:
-        logging.warning(f"{task.name} will not be scored on test: {error}")
-        return None
 
 
 def _score_test(task, examples, preset, training):
@@ -420,40 +393,30 @@ def _baselines(train, dev, metrics):
     if is_choice or len(train) > _MOST_BASELINE_ROWS:
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
-    if not found:
-        return {}
-    name, value = next(iter(metrics.items()))
-    best = max(found, key=lambda baseline: found[baseline][name])
-    score, seconds = found[best][name], found[best]["seconds"]
-    better = "" if value > score else "; the network is no better"
-    logging.info(
-        f"{task.name} on dev: {name} {value:.3f}; baseline ({best}, scikit-"
-        f"learn): {score:.3f} in {seconds:.1f} s{better}"
-    )
+    if found:
+        name, value = next(iter(metrics.items()))
+        best = max(found, key=lambda baseline: found[baseline][name])
+        score = found[best][name]
+        better = "" if value > score else "; the network is no better"
+        logging.info(
+            f"{task.name} on dev: {name} {value:.3f}; scikit-learn's baseline"
+            f" ({best}): {score:.3f}{better}"
+        )
     return found
 
 
-def _recorded(workdir):
-    """Return the files `EXAMPLES` of this run, not of runs below."""
-    return [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
-
-
 def _check_or_write_examples(directory, task, data, start):
-    """Record the examples of a new run; refuse other ones when it resumes.
-
-    `start` has the digest of the preset.
-    """
+    """Record a new run's examples and `start`; refuse others if it resumes."""
     splits = ["train", "dev"]
     if task.is_own and task.has_labelled_test:
         splits.append("test")
-    examples = {split: data.read(task, split) for split in splits}
-    digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
+    digests = {x: examples_lib.sha256(data.read(task, x)) for x in splits}
     results.check_inputs(directory / EXAMPLES, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
         rows = [
             {k: getattr(e, k) for k in names if getattr(e, k) not in ("", ())}
-            for e in examples["dev"]
+            for e in data.read(task, "dev")
         ]
         lines = "".join(map(files.json_line, rows))
         files.write_changed(directory / "dev.jsonl", lines)

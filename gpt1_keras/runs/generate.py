@@ -37,20 +37,12 @@ def generate(
     seed: checks.Seed,
     dtype: checks.PredictionDtype,
 ):
-    """Print continuations; write nothing.
+    """Print `num_texts` continuations of a prompt; write nothing.
 
-    Args:
-        prompt_file: path of a text file to use as the prompt instead, or None.
-        interactive: bool. Whether to ask for prompts until an empty one.
-        num_tokens: int. Length of a continuation in tokens.
-        num_texts: int. Continuations of each prompt.
-        sampler: name of a sampler.
-        temperature: float, for random, top-k and top-p sampling.
-        top_k: int. Number of likeliest tokens to draw from.
-        top_p: float. Total probability of the likeliest tokens to draw from.
-        num_beams: int. Candidates of beam and contrastive search.
-        stop_at_newline: bool. Whether a text ends with its paragraph.
-        dtype: str, see `presets.load`.
+    The text of `prompt_file`, if given, is the prompt; with `interactive`,
+    prompts are asked for until an empty one. With `stop_at_newline`, a text
+    ends with its paragraph. Beam and contrastive search have `num_beams`
+    candidates; gin/generate.gin describes the other settings of sampling.
     """
     keras.utils.set_random_seed(seed)
     if prompt_file is not None:
@@ -70,9 +62,8 @@ def generate(
     }[sampler]
     chosen = build(**arguments)
     write = _print_whole if sampler in _NOT_STREAMED else _print_streamed
-    stop_ids = ()
-    if stop_at_newline and tokenizer.newline_id is not None:
-        stop_ids = (tokenizer.newline_id,)
+    newline = tokenizer.newline_id  # None if the vocabulary lacks it
+    stop_ids = [newline] if stop_at_newline and newline is not None else []
     for each in _ask() if interactive else [prompt]:
         if each != each.lower():
             logging.info("the model reads and writes lower case only")
@@ -128,6 +119,5 @@ def _print_whole(model, prompt, ids, sampler, num_tokens, stop_ids):
         )
     if model.sampler is not sampler:
         model.compile(sampler=sampler, optimizer=None, loss=None)
-    stops = list(stop_ids) or None
-    text = model.generate(prompt, length, stop_token_ids=stops)
-    print(text.removesuffix("\n") if stops else text, flush=True)
+    text = model.generate(prompt, length, stop_token_ids=stop_ids or None)
+    print(text.removesuffix("\n") if stop_ids else text, flush=True)

@@ -44,13 +44,10 @@ def grid(
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         training, pretrained: of the full model.
-        tasks: names of `tasks.benchmarks`.
         seed, seeds: those of `finetune`, to record in the result.
-        rows: names as in `_choose`, `transfer_K` for K layers (-1, 0 ...).
-        lstm_preset: a pretrained LSTM, for the row "lstm".
-        table5: {row: {task: share}}, the paper's.
-        is_writer: bool. Whether this process writes tables and the result: the
-            first of several workers does.
+        rows: as in `_choose`; `transfer_K` transfers K layers (-1, 0 ...).
+        is_writer: whether this process, the first of several workers, writes
+            tables and the result.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)
@@ -151,9 +148,8 @@ def _choose(rows, training, pretrained, lstm_preset):
         try:
             _check_preset(row, **chosen[row])
         except errors.InputError as error:
-            if row != "lstm":
-                raise
-            message = str(error).replace("`preset`", "`lstm_preset`")
+            name = "lstm_preset" if row == "lstm" else "preset"
+            message = str(error).replace("`preset`", f"`{name}`")
             raise errors.InputError(message) from None
     return chosen
 

@@ -24,8 +24,7 @@ class Scoring:
 
     # Tokens to score, from the beginning of each file; None: all.
     num_tokens: checks.Count | None
-    # Tokens of the sliding window; None: the model's positions.
-    sequence_length: checks.Length | None
+    sequence_length: checks.Length | None  # of a window; None: all positions
     stride: checks.Count  # tokens by which the window moves
     batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
     softmax_chunk: checks.SoftmaxChunk = 512
@@ -42,16 +41,10 @@ def perplexity(
 ):
     """Score text; with a workdir, write `result.json` there.
 
-    Every token except the first of each file is scored once, given the tokens
-    before it in its file and window. The softmax covers the vocabulary only.
-
-    Args:
-        corpus: path of a `.txt` file, a folder of them, or prepared shards.
-        split: "all" or, for prepared shards, also "train" or "held_out".
-        workdir: pathlib.Path, or None to only log the figures.
-
-    Returns:
-        the dict of `held_out.score`.
+    `corpus` is a `.txt` file, a folder of them, or prepared shards, which alone
+    have the splits "train" and "held_out". Every token except the first of each
+    file is scored once, given the tokens before it in its file and window. The
+    softmax covers the vocabulary only. Returns the dict of `held_out.score`.
     """
     started = time.monotonic()
     precision.set_dtype("float32")
@@ -65,20 +58,18 @@ def perplexity(
     if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.read(workdir)["metrics"]
     texts = shards.split(split)
-    # The first token of a text is not scored.
-    if texts.lengths.max(initial=0) < 2:
+    longest = int(texts.lengths.max(initial=0))
+    if longest < 2:  # The first token of a text is not scored.
         raise errors.InputError(
             f"`corpus`: no file of {corpus} in split {split!r} has two tokens:"
             " give more text, or set `split` to 'all'"
         )
     num_tokens = int(texts.lengths.sum())
     logging.info(f"files: {len(texts.lengths):,}, tokens: {num_tokens:,}")
-    # Without special tokens, which texts do not have.
-    backbone = pretrained.backbone(num_special_tokens=0)
-    window = presets.check_length(
-        scoring.sequence_length, backbone.max_sequence_length
-    )
-    window = min(window, int(texts.lengths.max()))
+    backbone = pretrained.backbone(num_special_tokens=0)  # Texts have none.
+    positions = backbone.max_sequence_length
+    window = presets.check_length(scoring.sequence_length, positions)
+    window = min(window, longest)
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(backbone),
         scorer=losses.LanguageModelLoss(chunk_size=scoring.softmax_chunk),

@@ -10,15 +10,14 @@ from gpt1_keras.runs import sources
 
 
 def prepare(*, corpus: sources.Corpus, workdir, config_sha256):
-    """Write a prepared corpus to `workdir`, the `corpus` of later runs.
+    """Write `index.json`, `shard_*.bin` and `tokenizer/` to `workdir`.
 
-    Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
-    where it stopped. Unreadable files are skipped, logged and listed in the
-    index.
+    The workdir is the `corpus` of later runs. A killed run resumes where it
+    stopped. Unreadable files are skipped, logged and listed in the index.
     """
     started = time.monotonic()
     recipe = corpus.recipe()
-    shards = prepare_lib.prepare([corpus.folder(recipe)], workdir, recipe)
+    shards = prepare_lib.prepare([corpus.folder], workdir, recipe)
     logging.info("%s: %s", shards.directory, shards.summary())
     total = shards.index["total"]
     return results.write(

@@ -1,9 +1,8 @@
-"""Find, check, load and save presets.
+"""Find, check, load and save presets: folders that `from_preset` reads.
 
-A preset is a folder that KerasHub's `from_preset` reads. Those that this
-program writes also hold `checksums.json`: the SHA-256 of every file, and the
-step and the metrics of the weights. It is written last and checked whenever a
-run loads the preset.
+Those that this program writes also hold `checksums.json`: the SHA-256 of every
+file, and the step and the metrics of the weights. It is written last and
+checked whenever a run loads the preset.
 """
 
 import errno
@@ -39,7 +38,6 @@ from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import learner as learner_lib
 
-_SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 # Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
@@ -48,12 +46,11 @@ _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
 def find(preset):
     """Return the path of the preset folder that a run's `preset` names.
 
-    `preset` is the workdir of a finished run (of several seeds, the best on dev
-    is taken), or the `preset/` folder in it, or None for the language model
-    shipped with the program.
+    That is the workdir of a finished run (of several seeds, the best on dev is
+    taken), its `preset/` folder, or None for the shipped language model.
     """
     if preset is None:
-        preset = bindings.ROOT / _SHIPPED
+        preset = bindings.ROOT / "presets/gpt1_mini_novels_en"
         _say_once(logging.info, f"no preset is given: using {preset}")
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
@@ -92,7 +89,7 @@ def load(cls, directory, *, dtype="float32"):
             # already, loading takes 1.2 s in place of 11.
             gc.freeze()
             try:
-                getattr(found, "backbone", found).quantize(
+                found.backbone.quantize(
                     config=keras.quantizers.Int8QuantizationConfig(
                         activation_quantizer=None
                     ),
@@ -176,12 +173,10 @@ def _check_model(model):
         # Loaded late: pretraining needs no tasks.
         from gpt1_keras.tasks import task as task_lib
 
-        num_outputs = task_lib.label_space_of(ours).num_outputs
-        if model.head.num_outputs != num_outputs:
-            raise ValueError(
-                f"the head has {model.head.num_outputs} outputs, the task"
-                f" {num_outputs}"
-            )
+        found = model.head.num_outputs
+        needed = task_lib.label_space_of(ours).num_outputs
+        if found != needed:
+            raise ValueError(f"the head has {found} outputs, the task {needed}")
 
 
 def read_config(directory, name="config"):
@@ -214,7 +209,6 @@ def load_tokenizer(directory):
 
 def sha256(directory):
     """Return a digest of a preset's files."""
-    directory = pathlib.Path(directory)
     sealed = directory / files.CHECKSUMS
     found = [sealed] if sealed.exists() else sorted(directory.rglob("*"))
     digests = [files.sha256(path) for path in found if path.is_file()]
@@ -236,10 +230,10 @@ def check_length(sequence_length, num_positions):
 def save(model, directory, **facts):
     """Write a KerasHub model as the preset `directory`, replacing a former one.
 
-    Weights are float32, and so are the dtype policies in the files, whatever
-    dtype the model computes in. `facts` about the weights, such as `step` and
-    `metrics`, go to `checksums.json`. If writing fails, as on a full disk, an
-    OSError is raised and `directory` is unchanged.
+    Weights and dtype policies in the files are float32, whatever dtype the
+    model computes in. `facts` about the weights, such as `step` and `metrics`,
+    go to `checksums.json`. If writing fails, as on a full disk, an OSError is
+    raised and `directory` is unchanged.
     """
     precision.check_float(model)
     with files.new_folder(directory) as temporary:
@@ -254,8 +248,7 @@ def save(model, directory, **facts):
             reason = str(error).split("\n")[0]
             raise OSError(errno.EIO, reason, str(temporary)) from None
         for path in temporary.glob("*.json"):
-            text = path.read_text(encoding="utf-8")
-            config = json.loads(text, object_hook=_as_float32)
+            config = json.loads(path.read_bytes(), object_hook=_as_float32)
             path.write_text(json.dumps(config, indent=4), encoding="utf-8")
         files.seal(temporary, **facts)
 
@@ -269,9 +262,8 @@ def _as_float32(config):
 def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
-    False if the preset of a finished run is lost: the run then resumes from its
-    last checkpoint and saves the preset again. If there is no checkpoint
-    either, raises InputError.
+    A run whose preset is lost resumes from its last checkpoint and saves the
+    preset again. If there is no checkpoint either, raises InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -315,12 +307,10 @@ class Pretrained:
     """A preset from which training starts."""
 
     preset: checks.Path | None  # see `find`
-    # See `builders.transferred_backbone`.
-    num_transferred_layers: checks.NumTransferredLayers
+    num_transferred_layers: checks.NumTransferredLayers  # see `builders`
     # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
-    # Rank of the adapters to train instead of the weights
-    # (`GPT1Backbone.enable_lora`); 0: train the weights.
+    # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property
@@ -363,10 +353,8 @@ class Pretrained:
             backbone.enable_lora(self.lora_rank)
             weights = backbone.trainable_weights
             trained = sum(math.prod(w.shape) for w in weights)
-            logging.info(
-                f"LoRA of rank {self.lora_rank} trains {trained:,} of the"
-                f" backbone's {backbone.count_params():,} weights"
-            )
+            share = f"{trained:,} of {backbone.count_params():,} weights"
+            logging.info(f"LoRA of rank {self.lora_rank} trains {share}")
         return backbone
 
     def check_lora(self, num_layers, hidden_dim):
@@ -390,10 +378,9 @@ class Scoring:
 
 
 class FineTuned:
-    """A fine-tuned model that scores examples.
+    """A fine-tuned model that scores examples: a `network` and `preprocessor`.
 
-    `preset` is as in `find`; `directory` is the preset's folder, `network` the
-    `GPT1TaskModel` and `preprocessor` its own (task, labels, tokenizer).
+    `preset` is as in `find`; `directory` is the preset's folder.
     """
 
     def __init__(self, preset, scoring=Scoring()):
@@ -401,8 +388,8 @@ class FineTuned:
         self._scoring = scoring
         if not has_head(self.directory):
             raise errors.InputError(
-                f"`preset`: {self.directory} has no head: it is pretrained and"
-                " not fine-tuned; give the workdir of a fine-tuning run"
+                f"`preset`: {self.directory} is not fine-tuned, it has no head:"
+                " give the workdir of a fine-tuning run"
             )
         self.network = load(
             task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
@@ -427,9 +414,8 @@ class FineTuned:
         found = (task.transform.__name__, space.class_names, space.score_range)
         if found != kind:
             raise errors.InputError(
-                f"`preset`: {self.directory} was fine-tuned on {ours.task}, and"
-                f" its inputs or labels are not those of {task.name}; give a"
-                f" model of {task.name}"
+                f"`preset`: {self.directory}, fine-tuned on {ours.task}, has"
+                f" other inputs or labels: give a model of {task.name}"
             )
         return scoring_lib.Labelled(
             task,

@@ -23,7 +23,6 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
-_INPUTS = "corpus.json"  # digests of the inputs that a run started with
 _EXTEND = 'to train longer, raise steps or epochs with "EXTEND = True", or'
 
 
@@ -73,13 +72,9 @@ def pretrain(
 ):
     """Train a language model and return the path of its `result.json`.
 
-    Args:
-        corpus: text and vocabulary.
-        build_backbone: function of `vocabulary_size`, for a new network.
-        build_optimizer: function of `num_steps`.
-        pretrained: preset whose network is trained further, with its
-            vocabulary, instead of a new one; or None.
-        zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
+    With `pretrained`, the preset's network is trained further, with its
+    vocabulary; without, a new one from `build_backbone`. `zero_shot` has the
+    `zero_shot.ZeroShotTasks` to measure during training, or is None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):
         return results.path(workdir)
@@ -124,10 +119,8 @@ def pretrain(
             clip_norm=training.clip_norm,
             micro_batch_size=training.microbatch_size,
         )
-        learner.compile(
-            build_optimizer(num_steps=num_steps),
-            jit_compile=devices.jit_compile,
-        )
+        optimizer = build_optimizer(num_steps=num_steps)
+        learner.compile(optimizer, jit_compile=devices.jit_compile)
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
         evaluation, shards, learner, training.sequence_length, num_steps
@@ -164,7 +157,7 @@ def pretrain(
         inputs["books"] = shards.sha256()
     if pretrained is not None:
         inputs["preset"] = presets.sha256(pretrained.directory)
-    results.check_inputs(workdir / _INPUTS, inputs)
+    results.check_inputs(workdir / "corpus.json", inputs)
     history = fit.fit(
         learner,
         batches,
@@ -177,10 +170,7 @@ def pretrain(
         strategy=strategy,
     )
     metrics = held_out.final(history)
-    facts = {
-        "backbone": type(network).__name__,
-        "num_layers": network.num_layers,
-    }
+    facts = {"backbone": type(network).__name__}
     if strategy.is_chief:
         preset = workdir / "preset"
         presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
@@ -202,5 +192,6 @@ def pretrain(
         num_steps=num_steps,
         tokens_seen=num_steps * tokens_per_step,
         parameters=network.count_params(),
+        num_layers=network.num_layers,
         **facts,
     )

@@ -1,7 +1,4 @@
-"""One page of all results, from the files of workdirs alone.
-
-`report.html`, and the same as `report.md`.
-"""
+"""One page of all results, from the files of workdirs alone."""
 
 from absl import logging
 
@@ -37,20 +34,17 @@ def report(
     paper: checks.NotRecipe[checks.NamedNumbers],
     table5: checks.NotRecipe[checks.NamedNumbers],
 ):
-    """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
+    """Write `report.html`, the same as `report.md`, `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
     changes no workdir but its own. A workdir with a damaged file is listed as
-    unreadable. Every call rewrites everything.
+    unreadable. Every call rewrites everything. Returns the path of the HTML.
 
     Args:
         results: path of a workdir, or of a folder with some, or several paths.
-        constants: dict from a zero-shot task to {"metric", "random",
-            "state_of_the_art", "source"}, for figure 2.
-        table5: dict from a row of table 5 to {task: share}.
-
-    Returns:
-        path of `report.html`.
+        constants: {zero-shot task: {"metric", "random", "state_of_the_art",
+            "source"}}, for figure 2.
+        table5: {row of table 5: {task: share}}.
     """
     folders = [results] if isinstance(results, str) else results
     runs, unreadable = comparison.find(folders)
@@ -66,6 +60,7 @@ def report(
     def of_kind(*kinds):
         return [run for kind in kinds for run in runs if run.kind == kind]
 
+    left_out = [{"workdir": path, "reason": why} for path, why in unreadable]
     found = comparison.join_seeds(of_kind("finetune"))
     ablations = paper_tables.choose_ablations(found)
     curves = workdir / "plots" / "learning_curves.png"
@@ -83,20 +78,9 @@ def report(
             perplexity_table(of_kind("perplexity")),
         ],
         "Fine-tuning": [plots.fine_tuning(found, ablations, workdir)],
-        "Texts and plots": [
-            part
-            for run in of_kind("evaluate", "view")
-            for part in written_by(run)
-        ],
-        "All results": [
-            results_table(comparison.join_seeds(of_kind(*_MEASURED)))
-        ],
-        "Unreadable workdirs": [
-            tables.Table(
-                "Unreadable",
-                [{"workdir": path, "reason": why} for path, why in unreadable],
-            )
-        ],
+        "Texts and plots": written_by(of_kind("evaluate", "view")),
+        "All results": [results_table(of_kind(*_MEASURED))],
+        "Unreadable workdirs": [tables.Table("Unreadable", left_out)],
     }
     sections = {
         title: shown
@@ -110,27 +94,23 @@ def report(
     return page
 
 
-def written_by(run):
-    """Return a run's coloured tokens and plots, as parts of a page."""
-    found = []
-    tokens = text_view.surprise(
-        run.result.get("pieces", []), run.result.get("log_probabilities", [])
-    )
-    if tokens:
-        title = f"Log-probability of each token: {run.path}"
-        found = [text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])]
-    facts = [tables.task_name(run.task), run.result.get("split")]
-    for path in sorted((run.path / "plots").glob("*.png")):
-        name = path.stem.replace("_", " ")
-        found.append(
-            plots.Picture(
+def written_by(runs):
+    """Yield the coloured tokens and plots of runs, as parts of a page."""
+    for run in runs:
+        pieces = run.result.get("pieces", [])
+        values = run.result.get("log_probabilities", [])
+        if tokens := text_view.surprise(pieces, values):
+            title = f"Log-probability of each token: {run.path}"
+            yield text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])
+        facts = [tables.task_name(run.task), run.result.get("split")]
+        for path in sorted((run.path / "plots").glob("*.png")):
+            name = path.stem.replace("_", " ")
+            yield plots.Picture(
                 f"{', '.join(filter(None, [name, *facts]))}: {run.path}",
                 path,
                 _ALTERNATIVES.get(name.partition(" ")[0], name),
                 is_small=run.kind == "evaluate",
             )
-        )
-    return found
 
 
 def pretraining_table(runs):
@@ -163,7 +143,7 @@ def pretraining_table(runs):
 def perplexity_table(runs):
     rows = []
     for run in runs:
-        found, metrics = run.result, run.result.get("metrics", {})
+        found, metrics = run.result, run.metrics()
         corpus = found.get("corpus", ""), found.get("split", "")
         rows.append(
             {
@@ -215,9 +195,10 @@ def zero_shot_table(runs):
 def results_table(runs):
     """Return the table of everything measured, by kind of run and task."""
     rows, firsts = [], {}
-    for run in runs:
+    for run in comparison.join_seeds(runs):
         first = firsts.setdefault((run.kind, run.task), run)
         settings = comparison.differences(first, run)
+        others = ", ".join(map(str, run.paths[1:]))
         rows.append(
             {
                 "run": run.kind,
@@ -229,9 +210,7 @@ def results_table(runs):
                 "other settings": ", ".join(
                     f"{name} = {value!r}" for name, value in settings.items()
                 ),
-                "workdir": tables.path(
-                    run.path, ", ".join(map(str, run.paths[1:]))
-                ),
+                "workdir": tables.path(run.path, others),
             }
         )
     note = "Other settings: differences from the first row of run and task."

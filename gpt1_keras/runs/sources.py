@@ -20,8 +20,7 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 class Corpus:
     """Books and the tokenizer that reads them."""
 
-    # Prepared shards or a folder of `.txt` files; None: the generated sample
-    # corpus, written on first use.
+    # Prepared shards or a folder of `.txt` files; None: the sample corpus.
     corpus: checks.Path | None
     # None: that of the prepared shards, or one trained on the training books.
     vocabulary: checks.Path | None
@@ -31,8 +30,8 @@ class Corpus:
     vocabulary_size: checks.Count
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
-    # Names of the books to hold out instead of a share, or a file with one name
-    # per line; names are paths relative to the corpus folder.
+    # Books to hold out instead of a share, by their paths in the corpus folder,
+    # or a file with one path per line.
     held_out_books: tuple[str, ...] | checks.Path | None = None
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
@@ -43,7 +42,7 @@ class Corpus:
         With a `tokenizer`, such as a preset's, no vocabulary is trained.
         """
         recipe = self.recipe(tokenizer)
-        return prepare.open_corpus(self.folder(recipe), recipe)
+        return prepare.open_corpus(self.folder, recipe)
 
     def recipe(self, tokenizer=None):
         """Return the `prepare.Recipe`; `tokenizer` as in `open`."""
@@ -70,21 +69,18 @@ class Corpus:
             held_out_books=split.read_names(self.held_out_books),
         )
 
-    def folder(self, recipe):
-        """Return the folder of the books, or of sample books, written now."""
-        if self.corpus:
+    @functools.cached_property
+    def folder(self):
+        """The folder of the books; sample books are written on first use."""
+        if self.corpus is not None:
             return self.corpus
-        own = ""
-        if recipe.tokenizer is None:
-            own = f" and a {self.tokenizer_type} vocabulary trained on it"
-        folder = _sample_folder("sample", self.sample_words, self.sample_seed)
+        words, seed = self.sample_words, self.sample_seed
+        folder = _sample_folder("sample", words, seed)
         logging.warning(
             "no corpus is given: using the generated sample corpus"
-            f" {folder}{own}; give a folder of .txt books to train on them"
+            f" {folder}; give a folder of .txt books to train on them"
         )
-        sample_world.write_corpus(
-            folder, words=self.sample_words, seed=self.sample_seed
-        )
+        sample_world.write_corpus(folder, words=words, seed=seed)
         return folder
 
 
@@ -102,10 +98,8 @@ class RawText:
         )
         from gpt1_keras.data import tf_raw_text
 
-        recipe = self.corpus.recipe(tokenizer)
-        return tf_raw_text.open_raw(
-            self.corpus.folder(recipe), recipe, pool_books=self.pool_books
-        )
+        recipe, folder = self.corpus.recipe(tokenizer), self.corpus.folder
+        return tf_raw_text.open_raw(folder, recipe, pool_books=self.pool_books)
 
 
 @checks.value_object
@@ -123,20 +117,20 @@ class BenchmarkFiles:
 
         The examples of the task read last are cached, for its further runs.
         """
-        key = (task.name, split)
-        if key not in self._read:
-            for other in [k for k in self._read if k[0] != task.name]:
-                del self._read[other]
-            self._read[key] = task.read(self.folder, split)
-        if not self._read[key]:
+        if task.name not in self._read:
+            self._read.clear()
+        found = self._read.setdefault(task.name, {})
+        if split not in found:
+            found[split] = task.read(self.folder, split)
+        if not found[split]:
             raise errors.InputError(
                 f"{task.name}: there are no {split} examples in {self.folder}"
             )
-        return self._read[key]
+        return found[split]
 
     @functools.cached_property
     def _read(self):
-        """{(task, split): examples} of the task read last."""
+        """{task read last: {split: examples}}."""
         return {}
 
     @functools.cached_property
@@ -144,20 +138,18 @@ class BenchmarkFiles:
         """The folder of the files; sample files are written on first use."""
         if self.data_dir is not None:
             return self.data_dir
-        folder = _sample_folder(
-            "sample_benchmarks", self.sample_examples, self.sample_seed
-        )
+        size, seed = self.sample_examples, self.sample_seed
+        folder = _sample_folder("sample_benchmarks", size, seed)
         logging.warning(
             "no benchmark files are given: using the generated sample"
-            f" benchmarks {folder}; give the folder of the official files to"
-            " use them"
+            f" benchmarks {folder}; give the folder of the official files"
         )
         benchmarks.write_benchmarks(
             folder,
-            num_train=self.sample_examples,
-            num_dev=self.sample_examples // 4,
-            num_test=self.sample_examples // 4,
-            seed=self.sample_seed,
+            num_train=size,
+            num_dev=size // 4,
+            num_test=size // 4,
+            seed=seed,
         )
         return folder
 

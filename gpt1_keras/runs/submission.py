@@ -28,11 +28,8 @@ def submission(
 ):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
-    A task without a model gets a constant prediction, with a warning.
-
-    Args:
-        runs: path of a folder with a fine-tuning workdir for each task, such
-            as a suite's: `cola/`, `mnli/` ...
+    `runs` is a folder with a fine-tuning workdir for each task, such as a
+    suite's. A task without one gets a constant prediction, with a warning.
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)
@@ -52,9 +49,26 @@ def submission(
     }
     if results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
-    predictions = {}
+    predictions = {}  # {task of the submission: labels or scores}
     for name, preset in there.items():
-        predictions |= _predict(name, preset, data, scoring)
+        keras.utils.clear_session()
+        model = presets.FineTuned(preset, scoring)
+        if model.preprocessor.task != name:
+            raise errors.InputError(
+                f"{preset} holds a model of {model.preprocessor.task}: `runs` "
+                f"needs a model of {name} there"
+            )
+        tasks = [benchmarks.of_preset(model.preprocessor)]
+        if name == "mnli":
+            tasks.append(benchmarks.benchmark("ax"))
+        for task in tasks:
+            examples = model.labelled(task, data.read(task, "test"), "test")
+            predicted = task.label_space.predict(model.logits(examples))
+            for example, prediction in zip(examples.examples, predicted):
+                # MultiNLI's two test sets are two files.
+                key = f"{task.name}_{example.group}".removesuffix("_")
+                label = task.label_space.format(prediction)
+                predictions.setdefault(key, []).append(label)
     num_rows = {}
     if data.data_dir is None:  # generated samples
         num_rows = {name: len(rows) for name, rows in predictions.items()}
@@ -63,10 +77,8 @@ def submission(
     )
     logging.info("submission: %s", path)
     if filled:
-        logging.warning(
-            "no model or no test file for %s: their predictions are constant",
-            ", ".join(filled),
-        )
+        names = ", ".join(filled)
+        logging.warning(f"no model or test file, so constant labels: {names}")
     return results.write(
         workdir,
         run="submission",
@@ -79,27 +91,3 @@ def submission(
         filled=filled,
         **facts,
     )
-
-
-def _predict(name, preset, data, scoring):
-    """Return {task of the submission: labels or scores in file order}."""
-    keras.utils.clear_session()
-    model = presets.FineTuned(preset, scoring)
-    if model.preprocessor.task != name:
-        raise errors.InputError(
-            f"{preset} holds a model of {model.preprocessor.task}: `runs` "
-            f"needs a model of {name} there"
-        )
-    tasks = [benchmarks.of_preset(model.preprocessor)]
-    if name == "mnli":
-        tasks.append(benchmarks.benchmark("ax"))
-    found = {}
-    for task in tasks:
-        examples = model.labelled(task, data.read(task, "test"), "test")
-        predicted = task.label_space.predict(model.logits(examples))
-        for example, prediction in zip(examples.examples, predicted):
-            # MultiNLI's two test sets are two files.
-            key = f"{task.name}_{example.group}".removesuffix("_")
-            answers = found.setdefault(key, [])
-            answers.append(task.label_space.format(prediction))
-    return found

@@ -26,18 +26,26 @@ def view(
 ):
     """Write `tokens.html`, an attention plot and `result.json`.
 
-    Args:
-        preset: if the model is fine-tuned, its head is left out.
-        text: str, truncated to the model's positions.
-        text_file: path of a text file to read instead, or None.
-        layer: int, from 0; negative numbers count from the last layer.
-        head: int, from 0; None draws all heads of the layer.
+    The text, or that of `text_file`, is truncated to the model's positions; the
+    head of a fine-tuned model is left out. The plot shows the attention `head`
+    of `layer`, both from 0 (-1: the last layer); None draws all of its heads.
     """
     started = time.monotonic()
+    if text_file is not None:
+        text = files.read_text("`text_file`", text_file)
+        if "\0" in text:
+            raise errors.InputError(
+                f"`text_file`: {text_file} is binary: give a file of UTF-8 text"
+            )
     directory = presets.find(preset)
     model = presets.load(causal_lm.GPT1CausalLM, directory)
     tokenizer = model.preprocessor.tokenizer.pipeline
-    ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
+    ids, positions = tokenizer.encode(text), model.backbone.max_sequence_length
+    if not ids:
+        raise errors.InputError("no text is given: give `text` or `text_file`")
+    if len(ids) > positions:
+        logging.warning(f"text truncated to {positions} of {len(ids)} tokens")
+        ids = ids[:positions]
     subwords.warn_of_unknown("text", ids.count(subwords.UNKNOWN_ID), len(ids))
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
@@ -48,10 +56,8 @@ def view(
         logging.info("this network has no attention to draw")
     values = text_view.log_probabilities(model, ids)
     perplexity = results.perplexity(-values.mean())
-    shown = text_view.Text(
-        f"{len(ids)} tokens, perplexity {perplexity:.1f}",
-        text_view.surprise(pieces, values),
-    )
+    title = f"{len(ids)} tokens, perplexity {perplexity:.1f}"
+    shown = text_view.Text(title, text_view.surprise(pieces, values))
     page = workdir / "tokens.html"
     title = f"Log-probability of each token: {directory}"
     text_view.write_page(page, title, text_view.SURPRISE_LEGEND, {"": [shown]})
@@ -72,24 +78,6 @@ def view(
     )
 
 
-def _ids(text, text_file, tokenizer, positions):
-    if text_file is not None:
-        text = files.read_text("`text_file`", text_file)
-        if "\0" in text:
-            raise errors.InputError(
-                f"`text_file`: {text_file} is binary: give a file of UTF-8 text"
-            )
-    ids = tokenizer.encode(text)
-    if not ids:
-        raise errors.InputError("no text is given: give `text` or `text_file`")
-    if len(ids) > positions:
-        logging.warning(
-            f"the text has {len(ids)} tokens and is truncated to the model's"
-            f" {positions} positions"
-        )
-    return ids[:positions]
-
-
 def _draw(backbone, ids, pieces, layer, head, workdir):
     """Draw a layer or one of its heads; return the path in the workdir."""
     shares = text_view.attention(backbone, ids)
@@ -106,7 +94,6 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
             " counted from 0"
         ) from None
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
-    text_view.draw_attention(
-        shares, pieces, workdir / picture, title=f"attention of {name}"
-    )
+    title = f"attention of {name}"
+    text_view.draw_attention(shares, pieces, workdir / picture, title=title)
     return picture

@@ -78,21 +78,18 @@ class ZeroShotTasks:
         return measure
 
     def _scorer(self, task, split, examples, backbone, tokenizer):
-        """Return `function()` -> the `data.packing.Scores` of examples.
-
-        Warns if any are truncated.
-        """
+        """Return `function()` -> the `data.packing.Scores` of examples."""
         name, length = f"{task.name} {split}", backbone.max_sequence_length
         candidates = [
             task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
             for e in examples
         ]
-        num_cut = sum(each.num_cut > 0 for each in candidates)
-        if num_cut:
+        cuts = [each.num_cut for each in candidates if each.num_cut]
+        if cuts:
             logging.warning(
-                f"{name}: the beginnings of {num_cut:,} of {len(examples):,}"
+                f"{name}: the beginnings of {len(cuts):,} of {len(examples):,}"
                 f" texts were truncated to fit into {length} positions,"
-                f" {sum(each.num_cut for each in candidates):,} tokens in all"
+                f" {sum(cuts):,} tokens in all"
             )
         packed = packing.PackedCandidates(
             candidates, share_prefix=backbone.can_share_prefix
@@ -109,12 +106,9 @@ class ZeroShotTasks:
                 chunk_size=self.scoring.softmax_chunk,
             ),
         )
-
-        def score():
-            found = scoring_lib.predict(learner, batches, name=name)
-            return packed.scores(found)
-
-        return score
+        return lambda: packed.scores(
+            scoring_lib.predict(learner, batches, name=name)
+        )
 
     def steps(self, num_steps):
         """Return the set of steps after which pretraining is measured."""
@@ -133,11 +127,8 @@ class ZeroShotTasks:
             for task, measure in zip(self.tasks, measurers, strict=True):
                 metrics = measure()
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
-                main, value = next(iter(metrics.items()))
-                logging.info(
-                    f"{task.name} zero-shot after step {step}: {main}"
-                    f" {value:.4f}"
-                )
+                shown = f"step {step}: {results.shown(metrics)}"
+                logging.info(f"{task.name} zero-shot after {shown}")
             history.write(step, split="probes", **values)
 
         return record
@@ -172,8 +163,7 @@ def zero_shot(
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     metrics = tasks.measurer(task, backbone, tokenizer)()
-    shown = results.shown(metrics)
-    logging.info("%s %s, zero-shot: %s", task.name, split, shown)
+    logging.info(f"{task.name} {split}, zero-shot: {results.shown(metrics)}")
     return results.write(
         workdir,
         run="zero_shot",

@@ -45,7 +45,6 @@ RUNS = {
     "perplexity": lambda p, w, data: tiny_runs.perplexity(p, data / "x.txt"),
     "view": lambda p, w, data: tiny_runs.run("view", p, w, TEXT="the tree"),
     "finetune": lambda p, w, data: tiny_runs.finetune(w, p, data),
-    "demo": lambda p, w, data: demo.LanguageModelAnswers(p, 0),
     "convert": lambda p, w, data: convert(p, w),
 }
 

@@ -1,17 +1,18 @@
 import asyncio
+from unittest import mock
 
 import pytest
 
 from gpt1_keras.runs import demo
 
 
-def test_tokens(tiny):
-    """One for each id that has a position; `view_test` has the numbers."""
-    answers = demo.LanguageModelAnswers(tiny.folder / "pretrained", seed=1)
-    found = answers.tokens("the old captain\nnear")
-    assert "\u23ce" in [piece for piece, _ in found]
-    assert len(answers.tokens("the " * 50)) == 32
-    assert answers.tokens(" \n ") == []
+def test_the_page_continues_a_text(tiny):
+    gradio = mock.MagicMock()
+    demo._language_model_page(gradio, tiny.folder / "pretrained", seed=1)
+    continued, *_ = gradio.Button().click.call_args.args
+    found = list(continued("the old captain", 3, 0.8))
+    assert len(found) == 3 and len(found[0]) < len(found[2])
+    assert all(text.startswith("the old captain") for text in found)
 
 
 def test_classes_of_a_benchmark_have_their_meaning(tiny):

@@ -301,7 +301,7 @@ def test_documents_are_shared_through_gin(preset, files, shares):
     )
     task = benchmarks.benchmark("race")
     rows = Choices().read(task, "dev")
-    found = training.labelled(task, rows, pretrained, "dev")
+    found = training.labelled(task, pretrained, rows, "dev")
     assert found.share_prefix == shares
 
 

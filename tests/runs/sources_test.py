@@ -21,9 +21,7 @@ def test_sample_corpus_where_none_is_given(cache, caplog):
         **{"held_out_fraction": 0.34, "sample_words": 4000},
     )
     shards, tokenizer = corpus.open()
-    message = warning(caplog)
-    assert "no corpus is given" in message
-    assert "bpe vocabulary trained on it" in message
+    assert "no corpus is given" in warning(caplog)
     assert shards.split("train").words.sum() > 2000
     assert tokenizer.vocabulary_size > 50
     named = {"held_out_books": ("b", "a"), "split_seed": 7}

@@ -1,28 +1,33 @@
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import demo
-from gpt1_keras.runs import view
+from gpt1_keras.evaluation import text_view
+from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import presets
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 
 TEXT = "the old captain walked under <a> tree"
 
 
-def test_numbers_are_those_of_the_demonstration(tiny, tmp_path):
+def test_page_and_result_have_each_token(tiny, tmp_path):
+    """`text_view_test` has the numbers."""
     preset = tiny.folder / "pretrained"
     found = tiny_fine_tuned.succeed(
         "gin/view.gin", tmp_path, PRESET=str(preset), TEXT=TEXT
     )
-    expected = demo.LanguageModelAnswers(preset, seed=0).tokens(TEXT)
-    assert found["pieces"] == [piece for piece, _ in expected]
-    values = [value for _, value in expected]
-    assert found["log_probabilities"] == pytest.approx(values, abs=1e-3)
+    model = presets.load(causal_lm.GPT1CausalLM, preset)
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    ids = tokenizer.encode(TEXT)
+    assert found["pieces"] == list(map(tokenizer.piece, ids))
+    expected = text_view.log_probabilities(model, ids)
+    assert found["log_probabilities"] == pytest.approx(expected, abs=1e-3)
     page = (tmp_path / "tokens.html").read_text(encoding="utf-8")
-    assert page.count("<span") == len(expected)
+    assert page.count("<span") == len(ids)
     assert (tmp_path / found["attention"]).stat().st_size > 1000
 
 
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\0b")
     with pytest.raises(errors.InputError, match="`text_file`.*is binary"):
-        view._ids("", tmp_path / "a.txt", None, 0)
+        tiny_runs.view(tmp_path, "none", text_file=tmp_path / "a.txt")

@@ -117,7 +117,7 @@ def _steps(
         num_positions=lambda: network.backbone.max_sequence_length,
         can_share_prefix=lambda: True,
     )
-    train = training.labelled(task, examples, pretrained, "train")
+    train = training.labelled(task, pretrained, examples, "train")
     if is_padded:
         longest = int(train.encoded.lengths.max())
         training = dataclasses.replace(training, bucket_lengths=(longest,))
