@@ -31,13 +31,14 @@ class Configured:
 class ConfiguredLayer(Configured, keras.layers.Layer):
     """Base class of this package's layers that contain layers."""
 
+    def _normal(self):
+        return keras.initializers.RandomNormal(stddev=self.initializer_range)
+
     def _dense(self, units, name, dtype=None):
         """Return a dense layer; `dtype` None means the dtype of this layer."""
         return keras.layers.Dense(
             units,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=self.initializer_range
-            ),
+            kernel_initializer=self._normal(),
             name=name,
             dtype=dtype or self.dtype_policy,
         )
