@@ -110,8 +110,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def _attend_causally(self, query, key, value, training):
         """Attend in blocks of queries, each block to the keys up to its end.
 
-        So most forbidden scores are never computed. All tensors are
-        `[B, H, T, K]`.
+        No scores after it are computed. All tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
         allowed = causal_mask(length)

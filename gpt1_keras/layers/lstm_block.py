@@ -14,11 +14,9 @@ class LSTMBlock(configured.ConfiguredLayer):
     states of width `D`, hence the linear projection. There is no residual
     connection.
 
-    Letters: `B` batch, `T` positions, `S` columns of the cache, `D`
-    hidden_dim, `U` num_units.
-
-    The arguments are those of `LSTMBackbone`. All kernels are normal except the
-    recurrent one, which is orthogonal (the paper states neither).
+    Letters: as in `CausalSelfAttention`, and `U` num_units. The arguments are
+    those of `LSTMBackbone`. All kernels are normal except the recurrent one,
+    which is orthogonal (the paper states neither).
 
     Call arguments and return values are those of `DecoderBlock`, but the cache
     `[B, 2, 1, S, U]` holds the hidden and cell states after each position, and

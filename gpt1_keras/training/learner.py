@@ -88,10 +88,7 @@ class Learner(_step.TrainStep, keras.Model):
         return self.network(inputs, training=True)
 
     def call(self, batch, training=False):
-        """Return what `scorer.score` does and, with a head, `logits` `[B, Y]`.
-
-        `predict` collects these for all batches.
-        """
+        """Return the scores of a batch and, with a head, `logits` `[B, Y]`."""
         outputs = self.network(self.network_inputs(batch), training=training)
         scores = self.scorer.score(outputs, batch) if self.scorer else {}
         if "logits" in outputs:
