@@ -177,11 +177,6 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         rows = self.num_layers * length + self.vocabulary_size * with_softmax
         return 6 * (entries + rows * self.hidden_dim)
 
-    @property
-    def token_embedding(self):
-        """The embedding layer under the name that KerasHub expects."""
-        return self.token_and_position_embedding
-
     def default_lora_layer_names(self):
         """Return the names of the layers to which LoRA adds adapters."""
         return ["query_key_value"]
