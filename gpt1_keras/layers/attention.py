@@ -181,9 +181,8 @@ def _num_blocks(length):
 def has_kernel():
     """Return whether the backend has a fused attention kernel worth using.
 
-    TensorFlow has none, and on a CPU torch's is no faster (docs/log.md). The
-    kernel keeps no `[B, H, T, T]` in memory, but cannot draw dropout from
-    Keras's seeds.
+    TensorFlow has none; on a CPU, torch's is no faster (docs/log.md). It keeps
+    no `[B, H, T, T]` in memory, but cannot draw dropout from Keras's seeds.
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 

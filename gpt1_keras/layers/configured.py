@@ -11,8 +11,7 @@ class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
     Each must be an attribute of the same name. The mixin must precede the
-    Keras class in the list of bases. As with any Keras class, a subclass in
-    other code adds its own arguments in its `get_config`.
+    Keras class in the list of bases.
     """
 
     @classmethod

@@ -23,11 +23,9 @@ def _gelu(x):
 class FeedForward(configured.ConfiguredLayer):
     """Dense layer, GELU in its tanh form, dense layer, dropout.
 
-    As in finetune-transformer-lm train.py, lines 131-138. The arguments are
-    those of `GPT1Backbone`.
-
-    Letters: `B` batch, `T` positions, `N` = B T, `D` hidden_dim, `F`
-    intermediate_dim.
+    As in finetune-transformer-lm train.py, lines 131-138. Letters: `B` batch,
+    `T` positions, `N` = B T, `D` hidden_dim, `F` intermediate_dim. The
+    arguments are those of `GPT1Backbone`.
     """
 
     def __init__(

@@ -78,10 +78,8 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
 
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and the cache of a prompt."""
-        batch_size, length = ops.shape(token_ids)
-        empty = ops.zeros(
-            self.backbone.cache_shape(batch_size, 0), dtype=self.compute_dtype
-        )
+        shape = self.backbone.cache_shape(ops.shape(token_ids)[0], 0)
+        empty = ops.zeros(shape, dtype=self.compute_dtype)
         _, hidden, cache = self._read(token_ids, empty, 0)
         return hidden, cache
 

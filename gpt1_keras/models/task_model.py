@@ -132,11 +132,9 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
     ):
         split = options.pop("validation_split", None)
         if split and validation_data is None:
-            (x, y, sample_weight), validation_data = (
-                pipeline_model._train_validation_split(
-                    (x, y, sample_weight), split
-                )
-            )
+            split_arrays = pipeline_model._train_validation_split
+            train, validation_data = split_arrays((x, y, sample_weight), split)
+            x, y, sample_weight = train
         if isinstance(validation_data, tuple | list):
             x_val, y_val, weights = keras.utils.unpack_x_y_sample_weight(
                 validation_data

@@ -176,9 +176,9 @@ class Checkpoints:
             files.sync(path)
 
     def _has_lost_preset(self, step):
-        """Return whether `preset/` differs from a checkpoint's copy.
+        """Return whether `preset/` differs from a checkpoint's intact copy.
 
-        If it does and the copy is damaged, ValueError is raised.
+        Raises ValueError if it differs from a damaged one.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written or not copy.exists():

@@ -96,9 +96,8 @@ class TrainStep:
 
         totals = [jax.numpy.zeros(v.shape, "float32") for v in trainable]
         sums = {key: jax.numpy.zeros(()) for key in self.loss_function.names}
-        (totals, sums, states), _ = jax.lax.scan(
-            micro_step, (totals, sums, starts), batches
-        )
+        carry = (totals, sums, starts)
+        (totals, sums, states), _ = jax.lax.scan(micro_step, carry, batches)
         return sums, totals, states
 
     def _stateless_loss(self, trainable, non_trainable, batch):
