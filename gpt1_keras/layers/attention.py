@@ -110,7 +110,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def _attend_causally(self, query, key, value, training):
         """Attend in blocks of queries, each block to the keys up to its end.
 
-        No scores after it are computed. All tensors are `[B, H, T, K]`.
+        So few forbidden scores are computed. Tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
         allowed = causal_mask(length)
@@ -181,8 +181,8 @@ def _num_blocks(length):
 def has_kernel():
     """Return whether the backend has a fused attention kernel worth using.
 
-    TensorFlow has none; on a CPU, torch's is no faster (docs/log.md). It keeps
-    no `[B, H, T, T]` in memory, but cannot draw dropout from Keras's seeds.
+    TensorFlow has none; on a CPU, torch's is no faster (docs/log.md). A kernel
+    keeps no `[B, H, T, T]` in memory, but cannot draw Keras's random numbers.
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 

@@ -19,7 +19,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
     `S` num_special_tokens, `P` max_sequence_length. The arguments are those of
-    `GPT1Backbone`.
+    `GPT1Backbone`, whose `embedding_dropout` is `dropout` here.
 
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
