@@ -10,9 +10,8 @@ from gpt1_keras.layers import configured
 class LSTMBlock(configured.ConfiguredLayer):
     """One LSTM layer and a projection back to the width of the embedding.
 
-    The paper only says "a single layer 2048 unit LSTM". The tied softmax needs
-    states of width `D`, hence the linear projection. There is no residual
-    connection.
+    The paper does not mention the linear projection, but the tied softmax needs
+    states of width `D`. There is no residual connection.
 
     Letters: as in `CausalSelfAttention`, and `U` num_units. The arguments are
     those of `LSTMBackbone`. All kernels are normal except the recurrent one,

@@ -32,7 +32,6 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
     text may be longer than max_sequence_length.
 
     Args:
-        causal_lm: `GPT1CausalLM`.
         prompt_ids: list of at least one id.
         sampler: KerasHub sampler: greedy, random, top-k or top-p.
         num_tokens: int. Number of tokens to draw, unless one of `stop_ids`

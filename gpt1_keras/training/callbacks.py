@@ -136,8 +136,7 @@ class LogMetrics(keras.callbacks.Callback):
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 
-    The checkpoint comes last in a step, so a run that is killed neither repeats
-    nor omits records.
+    A checkpoint comes last, so a killed run neither repeats nor omits records.
     """
 
     step: int  # steps made so far

@@ -156,6 +156,13 @@ def cross_entropy(labels, logits, class_weights=None):
     As with Keras's `class_weight`, the mean over a batch divides by `B`, not by
     the sum of the weights: so a class weighs the same in every micro-batch.
     From int labels `[B]`, logits `[B, Y]` and `Y` weights, all 1 if None.
+
+    Examples:
+        >>> logits = np.array([[0.0, 0.0], [9.0, -9.0]], "float32")
+        >>> np.round(cross_entropy(np.array([0, 0]), logits), 3)
+        array([0.693, 0.   ], dtype=float32)
+        >>> np.round(cross_entropy(np.array([0, 1]), logits), 3)
+        array([ 0.693, 18.   ], dtype=float32)
     """
     loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
     if class_weights is None:
