@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from gpt1_keras import device
+from gpt1_keras import errors
 from gpt1_keras.layers import configured
 from gpt1_keras.layers import dropout as dropout_lib
 from gpt1_keras.layers import fused
@@ -25,14 +26,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     float32 under every dtype policy.
 
     Letters: `B` batch, `T` query positions, `N` = B T, `S` key positions,
-    `D` hidden_dim, `H` num_heads, `K` head_dim = D / H.
-
-    Args:
-        hidden_dim: int. Width `D`.
-        num_heads: int. Heads `H`; must divide `D`.
-        attention_dropout: float. Dropout rate of the attention probabilities.
-        residual_dropout: float. Dropout rate of the output.
-        initializer_range: float. Standard deviation of both kernels.
+    `D` hidden_dim, `H` num_heads, `K` head_dim = D / H. The arguments are those
+    of `GPT1Backbone`.
 
     Call arguments:
         x: float tensor `[B, T, D]`.
@@ -42,11 +37,10 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             further columns of the cache are not read.
         allowed: bool tensor `[B, T, T]`, the keys that each query may see, or
             None for the causal mask; not with a cache.
-        training: bool.
 
     Returns:
-        float tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
-        keys and values of `x`, `[B, 2, H, T, K]`.
+        float tensor `[B, T, D]`; with a cache also the keys and values of `x`,
+        `[B, 2, H, T, K]`.
     """
 
     def __init__(
@@ -61,9 +55,9 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     ):
         super().__init__(**kwargs)
         if hidden_dim % num_heads:
-            raise ValueError(
-                f"hidden_dim {hidden_dim} is not a multiple of num_heads "
-                f"{num_heads}"
+            raise errors.InputError(
+                f"`num_heads` {num_heads} does not divide `hidden_dim` "
+                f"{hidden_dim}: change one of them"
             )
         self.hidden_dim = hidden_dim
         self.num_heads = num_heads
@@ -116,8 +110,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def _attend_causally(self, query, key, value, training):
         """Attend in blocks of queries, each block to the keys up to its end.
 
-        So most scores that the mask would forbid are never computed. All
-        tensors are `[B, H, T, K]`.
+        So few forbidden scores are computed. Tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
         allowed = causal_mask(length)
@@ -171,9 +164,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def probabilities(self, x):
         """Return float32 attention weights `[B, H, T, T]`, without dropout."""
         query, key, _ = map(_swap, self._heads(x))
-        length = ops.shape(x)[1]
         scores = self._scores(query, key)
-        return masked_softmax(scores, causal_mask(length))
+        return masked_softmax(scores, causal_mask(ops.shape(x)[1]))
 
 
 def _num_blocks(length):
@@ -189,20 +181,18 @@ def _num_blocks(length):
 def has_kernel():
     """Return whether the backend has a fused attention kernel worth using.
 
-    Only on a GPU, with JAX or torch: TensorFlow has none, and on a CPU torch's
-    is no faster (docs/log.md). The kernel keeps no `[B, H, T, T]` in memory,
-    but cannot draw dropout from Keras's seeds.
+    TensorFlow has none; on a CPU, torch's is no faster (docs/log.md). A kernel
+    keeps no `[B, H, T, T]` in memory, but cannot draw Keras's random numbers.
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 
 
 def _kernel(query, key, value):
     """Attend causally with the backend's kernel; all are `[B, T, H, K]`."""
+    # torch itself chooses the fastest.
+    flash = False if keras.config.backend() == "torch" else None
     return ops.dot_product_attention(
-        *(query, key, value),
-        is_causal=True,
-        # torch itself chooses the fastest.
-        flash_attention=False if keras.config.backend() == "torch" else None,
+        query, key, value, is_causal=True, flash_attention=flash
     )
 
 

@@ -11,8 +11,7 @@ class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
     Each must be an attribute of the same name. The mixin must precede the
-    Keras class in the list of bases. As with any Keras class, a subclass in
-    other code adds its own arguments in its `get_config`.
+    Keras class in the list of bases.
     """
 
     @classmethod
@@ -31,13 +30,14 @@ class Configured:
 class ConfiguredLayer(Configured, keras.layers.Layer):
     """Base class of this package's layers that contain layers."""
 
+    def _normal(self):
+        return keras.initializers.RandomNormal(stddev=self.initializer_range)
+
     def _dense(self, units, name, dtype=None):
         """Return a dense layer; `dtype` None means the dtype of this layer."""
         return keras.layers.Dense(
             units,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=self.initializer_range
-            ),
+            kernel_initializer=self._normal(),
             name=name,
             dtype=dtype or self.dtype_policy,
         )

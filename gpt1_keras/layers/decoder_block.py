@@ -19,26 +19,8 @@ class DecoderBlock(configured.ConfiguredLayer):
     lines 140-147). Norms and the residual stream are float32 under every
     dtype policy.
 
-    Letters: `B` batch, `T` positions, `D` hidden_dim, `S`, `H`, `K` as in
-    `CausalSelfAttention`.
-
-    Args:
-        hidden_dim: int. Width `D`.
-        num_heads: int. Attention heads `H`.
-        intermediate_dim: int. Width inside the feed-forward network.
-        attention_dropout: float. Dropout rate of the attention probabilities.
-        residual_dropout: float. Dropout rate of both sub-layers' outputs.
-        layer_norm_epsilon: float. Added to the variance inside the root.
-        initializer_range: float. Standard deviation of all kernels.
-
-    Call arguments:
-        x: float tensor `[B, T, D]`.
-        cache, cache_update_index, allowed: see `CausalSelfAttention`.
-        training: bool.
-
-    Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
-        keys and values of `x`, `[B, 2, H, T, K]`.
+    The arguments are those of `GPT1Backbone`, call arguments and return values
+    those of `CausalSelfAttention`, but with float32 states.
     """
 
     def __init__(
@@ -112,9 +94,8 @@ class DecoderBlock(configured.ConfiguredLayer):
         return x if cache is None else (x, found)
 
     def _add_norm(self, layer, x, y, training):
-        return _add_norm(self.layer_norm_epsilon)(
-            x, y, layer.gamma, layer.beta, training=training
-        )
+        add_norm = _add_norm(self.layer_norm_epsilon)
+        return add_norm(x, y, layer.gamma, layer.beta, training=training)
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype="float32")

@@ -16,7 +16,7 @@ _NUM_DRAWS = 2**16
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class Dropout(keras.layers.Dropout):
-    """Dropout with 16 random bits per value, the same in every dtype.
+    """`keras.layers.Dropout` with 16 random bits per value in every dtype.
 
     In bfloat16 and at rate 0.1, Keras's own layer drops 10.17 % of the values
     and multiplies the others by 1.1094. Here the rate is exact to 2^-17, and
@@ -25,11 +25,6 @@ class Dropout(keras.layers.Dropout):
     Without a seed, Keras on torch uses torch's global generator, which no
     checkpoint holds. Here a missing seed is drawn from Python's generator,
     which `keras.utils.set_random_seed` sets.
-
-    Args:
-        rate: float. Fraction of the values set to zero.
-        seed: int or None.
-        **kwargs: passed to `keras.layers.Dropout`.
     """
 
     def __init__(self, rate, *, seed=None, **kwargs):
@@ -70,10 +65,9 @@ def _torch_draw():
     torch.compile cannot follow `keras.random.randint` and would break the
     network into pieces at every dropout. This function takes the state of a
     `SeedGenerator` `[2]`, increments its counter and returns uint8 `[size]`:
-    1 where 16 random bits are at least `num_dropped`, else 0. The mask is
-    uint8 because torch.compile has fast vector instructions for a product with
-    uint8, but not for a selection by bool or for 16-bit integers. On a CPU,
-    numpy draws seven times as fast as torch.
+    1 where 16 random bits are at least `num_dropped`, else 0. torch.compile
+    multiplies by uint8 faster than it selects by bool. On a CPU, numpy draws
+    seven times as fast as torch.
     """
     import torch
 
@@ -104,16 +98,10 @@ def _torch_draw():
 
 
 def drop(x, source, rate, shared_axes=()):
-    """Return `x` with a share of its values set to 0, the others scaled up.
+    """Return `x` as float32, a share `rate` set to 0, the others scaled up.
 
-    Args:
-        x: float tensor.
-        source: what `Dropout.draw` returned for a mask of the shape of `x`.
-        rate: float. Share that is set to 0.
-        shared_axes: tuple of ints. Axes whose values are dropped together.
-
-    Returns:
-        float32 tensor.
+    `source` is what `Dropout.draw` returned for the shape of the mask. Values
+    along `shared_axes` are dropped together.
     """
     num_dropped = _num_dropped(rate)
     scale = _NUM_DRAWS / max(_NUM_DRAWS - num_dropped, 1)

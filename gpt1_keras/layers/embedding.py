@@ -1,8 +1,7 @@
 """Embedding of tokens and positions, and the output projection tied to it.
 
-There are two layers with the same interface, one for each kind of dropout on
-the embedding; `GPT1Backbone(embedding_dropout_on=...)` chooses one of them by
-its name in `EMBEDDINGS`.
+`GPT1Backbone(embedding_dropout_on=...)` chooses one of the two `EMBEDDINGS`,
+which differ in what dropout is applied to.
 """
 
 import keras
@@ -19,27 +18,18 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     activation is masked on its own, and the softmax sees the undropped table.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
-    `S` num_special_tokens, `P` max_sequence_length.
-
-    Args:
-        vocabulary_size: int. Rows `V` of the token table.
-        num_special_tokens: int. Rows `S` after them: 0 in pretraining, 3
-            (start, delimiter, extract) in fine-tuning.
-        max_sequence_length: int. Rows `P` of the position table.
-        hidden_dim: int. Width `D`.
-        dropout: float. Dropout rate.
-        initializer_range: float. Standard deviation of every row.
+    `S` num_special_tokens, `P` max_sequence_length. The arguments are those of
+    `GPT1Backbone`, whose `embedding_dropout` is `dropout` here.
 
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
         position_ids: int tensor `[B, T]` or `[1, T]`, the position of each
             token, or None to count from 0.
-        training: bool.
 
     Returns:
-        `hidden` `[B, T, D]` and the tables as this forward pass used them:
-        `table` `[V + S, D]` and `positions` `[P, D]`. The output softmax
-        takes `table` and thereby shares the dropout of the embedding.
+        `hidden` `[B, T, D]` and the tables as this forward pass used them,
+        `table` `[V + S, D]` and `positions` `[P, D]`. The output softmax takes
+        `table`, and so shares the dropout of the embedding.
     """
 
     def __init__(
@@ -79,9 +69,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         return self.add_weight(
             name=name,
             shape=(rows, self.hidden_dim),
-            initializer=keras.initializers.RandomNormal(
-                stddev=self.initializer_range
-            ),
+            initializer=self._normal(),
             autocast=False,
         )
 
@@ -91,9 +79,8 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
 
-        Both have the dtype of the weights, because the gradients of all
-        look-ups of a row are summed in it: bfloat16 would be too inaccurate
-        for sums of thousands.
+        Both have the dtype of the weights: in it the gradients of thousands of
+        look-ups of a row are summed, for which bfloat16 is too inaccurate.
         """
         table = ops.convert_to_tensor(self.token_embeddings)
         if self.special_embeddings is not None:
@@ -153,8 +140,7 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
     One mask per forward pass covers a whole table before the look-up: all
     occurrences of a token share it, and so does the output softmax over the
     same table (finetune-transformer-lm train.py, lines 164-175). The
-    micro-batches of a training step share it, too (`Learner`). Arguments,
-    inputs and outputs are those of `TokenAndPositionEmbedding`.
+    micro-batches of a training step share it, too (`Learner`).
     """
 
     def _build_dropout(self):
@@ -182,20 +168,9 @@ class TiedLogits(configured.ConfiguredLayer):
     """Logits of the vocabulary, `hidden x table^T`, without special tokens.
 
     The table is an input, not a weight: dropout on the embedding tables must
-    reach the look-up and the logits with the same mask.
-
-    Letters: `B` batch, `T` positions, `D` hidden_dim, `R` rows of the table,
-    `V` vocabulary_size.
-
-    Args:
-        vocabulary_size: int. Rows `V` that get a logit.
-
-    Call arguments:
-        hidden: float tensor `[B, T, D]`.
-        table: float tensor `[R, D]`, R >= V.
-
-    Returns:
-        float32 tensor `[B, T, V]`.
+    reach the look-up and the logits with the same mask. From `hidden`
+    `[B, T, D]` and `table` `[V + S, D]` to float32 `[B, T, V]`, where `V` is
+    `vocabulary_size`.
     """
 
     def __init__(self, *, vocabulary_size, **kwargs):
@@ -203,7 +178,7 @@ class TiedLogits(configured.ConfiguredLayer):
         self.vocabulary_size = vocabulary_size
 
     def call(self, hidden, table):
-        # [R, D] -> [V, D] -> [D, V]
+        # [V + S, D] -> [V, D] -> [D, V]
         table = ops.transpose(table[: self.vocabulary_size])
         # [B, T, D] x [D, V] -> [B, T, V]
         logits = ops.matmul(ops.cast(hidden, self.compute_dtype), table)

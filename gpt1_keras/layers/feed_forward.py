@@ -23,23 +23,9 @@ def _gelu(x):
 class FeedForward(configured.ConfiguredLayer):
     """Dense layer, GELU in its tanh form, dense layer, dropout.
 
-    As in finetune-transformer-lm train.py, lines 131-138.
-
-    Letters: `B` batch, `T` positions, `N` = B T, `D` hidden_dim, `F`
-    intermediate_dim.
-
-    Args:
-        hidden_dim: int. Width `D`.
-        intermediate_dim: int. Width `F` between the two dense layers.
-        residual_dropout: float. Dropout rate of the output.
-        initializer_range: float. Standard deviation of both kernels.
-
-    Call arguments:
-        x: float tensor `[B, T, D]`.
-        training: bool.
-
-    Returns:
-        float tensor `[B, T, D]`.
+    As in finetune-transformer-lm train.py, lines 131-138. Letters: `B` batch,
+    `T` positions, `N` = B T, `D` hidden_dim, `F` intermediate_dim. The
+    arguments are those of `GPT1Backbone`.
     """
 
     def __init__(

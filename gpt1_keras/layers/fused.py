@@ -1,10 +1,10 @@
 """Chains of elementwise operations, each compiled into one loop over memory.
 
-TensorFlow executes operations one after the other, and each reads and writes
-whole tensors: on a CPU that takes longer than the matrix products in between.
-XLA compiles a chain into one loop. Matrix products and random numbers stay
-outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway,
-and torch the whole network if `strategy.Devices.jit_compile` is True.
+In TensorFlow, each operation reads and writes whole tensors: on a CPU that
+takes longer than the matrix products in between. XLA compiles a chain into one
+loop. Matrix products and random numbers stay outside, since XLA is slow at both
+on a CPU. JAX compiles whole steps anyway, and torch the whole network if
+`strategy.Devices.jit_compile` is True.
 """
 
 import contextlib
@@ -37,14 +37,11 @@ def torch_compiles(wanted):
 def fused(function):
     """Return `function(*tensors, training)`, which is one loop in training.
 
-    In training with TensorFlow on a CPU, XLA compiles `function` for each
+    `function` takes tensors, uses no variables or random numbers, and returns
+    one tensor. In training with TensorFlow on a CPU, XLA compiles it for each
     combination of shapes, and its gradient is computed from the arguments
     alone: no intermediate result stays in memory. Otherwise, and if all tensors
-    are small, `function` runs unchanged.
-
-    Args:
-        function: takes tensors, uses no variables or random numbers, and
-            returns one tensor.
+    are small, it runs unchanged.
     """
     if keras.config.backend() != "tensorflow":
         return lambda *arguments, training: function(*arguments)
@@ -80,10 +77,10 @@ def compiled(function):
     if keras.config.backend() == "torch":
         import torch
 
-        on_torch = torch.compile(function)
+        loop = torch.compile(function)
         return lambda *arguments: (
-            on_torch if _torch_compiles.get() else function
-        )(*arguments)
+            loop(*arguments) if _torch_compiles.get() else function(*arguments)
+        )
     if keras.config.backend() != "tensorflow":
         return function
     import tensorflow as tf

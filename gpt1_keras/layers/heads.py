@@ -28,6 +28,14 @@ class StatesAt(keras.layers.Layer):
         return ops.take(ops.reshape(hidden, (-1, width)), places, axis=0)
 
 
+def read_extract(head, hidden):
+    """Return an input of extract positions `[B, C]`, and the logits there."""
+    positions = keras.Input((None,), dtype="int32", name="extract_position")
+    # [N, T, D] at [B, C] -> [B, C, D] -> [B, Y]
+    gather = StatesAt(name="gather_extract", dtype="float32")
+    return positions, head(gather(hidden, positions))
+
+
 class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
 
@@ -63,20 +71,12 @@ class SumHead(_Head):
 
     Classification and entailment have one candidate. Similarity has two, the
     two orders of the pair, added before the linear layer (section 3.3).
+    Features `[B, C, D]` become float32 logits `[B, Y]`.
 
     Args:
         num_outputs: int. Classes `Y`; 1 for a score.
-        dropout: float. Dropout rate of the summed features.
-        initializer_range: float. Standard deviation of the kernel.
         score_range: list of the lowest and the highest score, to which the
             dense layer's -1 and 1 are mapped; None: its outputs are the logits.
-
-    Call arguments:
-        features: float tensor `[B, C, D]`.
-        training: bool.
-
-    Returns:
-        float32 logits `[B, Y]`.
     """
 
     def call(self, features, training=False):
@@ -94,19 +94,9 @@ class ChoiceHead(_Head):
     """One logit per candidate, for a softmax over candidates.
 
     All candidates of an example share one dropout mask
-    (finetune-transformer-lm train.py, lines 184-188).
-
-    Args:
-        dropout: float. Dropout rate of the features.
-        initializer_range: float. Standard deviation of the kernel.
-        num_outputs, score_range: Always 1 and None; for serialisation.
-
-    Call arguments:
-        features: float tensor `[B, C, D]`.
-        training: bool.
-
-    Returns:
-        float32 logits `[B, C]`.
+    (finetune-transformer-lm train.py, lines 184-188). Features `[B, C, D]`
+    become float32 logits `[B, C]`. `num_outputs` and `score_range` are always
+    1 and None.
     """
 
     noise_shape = (None, 1, None)  # [B, 1, D]

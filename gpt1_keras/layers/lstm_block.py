@@ -10,35 +10,16 @@ from gpt1_keras.layers import configured
 class LSTMBlock(configured.ConfiguredLayer):
     """One LSTM layer and a projection back to the width of the embedding.
 
-    The paper only says "a single layer 2048 unit LSTM". The tied softmax needs
-    states of width `D`, hence the linear projection. There is no residual
-    connection.
+    The paper does not mention the linear projection, but the tied softmax needs
+    states of width `D`. There is no residual connection.
 
-    Letters: `B` batch, `T` positions, `S` columns of the cache, `D`
-    hidden_dim, `U` num_units.
+    Letters: as in `CausalSelfAttention`, and `U` num_units. The arguments are
+    those of `LSTMBackbone`. All kernels are normal except the recurrent one,
+    which is orthogonal (the paper states neither).
 
-    Args:
-        hidden_dim: int. Width `D`.
-        num_units: int. Units `U` of the LSTM.
-        residual_dropout: float. Dropout rate of the output.
-        initializer_range: float. Standard deviation of all kernels except the
-            recurrent one, which is orthogonal (the paper states neither).
-
-    Call arguments:
-        x: float tensor `[B, T, D]`.
-        cache: float tensor `[B, 2, 1, S, U]`, hidden and cell states after
-            each position before `x`, or None.
-        cache_update_index: int or scalar tensor. Number of these positions;
-            further columns of the cache are not read.
-        allowed: must be None: an LSTM sees every earlier position.
-        training: bool.
-
-    Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
-        states after each position of `x`, `[B, 2, 1, T, U]`.
-
-    Raises:
-        ValueError: `allowed` is not None.
+    Call arguments and return values are those of `DecoderBlock`, but the cache
+    `[B, 2, 1, S, U]` holds the hidden and cell states after each position, and
+    `allowed` must be None: an LSTM sees every earlier position.
     """
 
     def __init__(
@@ -58,9 +39,7 @@ class LSTMBlock(configured.ConfiguredLayer):
         self.lstm = keras.layers.LSTM(
             num_units,
             return_sequences=True,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=initializer_range
-            ),
+            kernel_initializer=self._normal(),
             name="lstm",
             dtype=self.dtype_policy,
             # By cuDNN through JAX, an LSTM learned less (docs/log.md).
@@ -103,12 +82,10 @@ class LSTMBlock(configured.ConfiguredLayer):
             return tuple(states), tuple(states)
 
         start = (before[:, 0], before[:, 1])
-        x = ops.transpose(x, (1, 0, 2))
-        _, found = ops.scan(step, start, x)
-        # twice [T, B, U] -> [B, 2, 1, T, U]
+        _, found = ops.scan(step, start, ops.transpose(x, (1, 0, 2)))
+        # twice [T, B, U] -> [B, 2, T, U]
         found = ops.transpose(ops.stack(found), (2, 0, 1, 3))
-        found = ops.expand_dims(found, 2)
-        return found[:, 0, 0], found
+        return found[:, 0], ops.expand_dims(found, 2)
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype="float32")

@@ -17,9 +17,6 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
 from gpt1_keras.models import preprocessors
 
-_DropoutOn = typing.Literal["tables", "activations"]
-_Positions = typing.Literal["normal", "sinusoids"]
-
 
 def gpt1_backbone(
     *,
@@ -32,20 +29,15 @@ def gpt1_backbone(
     embedding_dropout: checks.Rate,
     attention_dropout: checks.Rate,
     residual_dropout: checks.Rate,
-    embedding_dropout_on: _DropoutOn,
+    embedding_dropout_on: typing.Literal["tables", "activations"],
     layer_norm_epsilon: checks.UpToOne,
     initializer_range: checks.UpToOne,
     residual_scale: checks.UpToOne = 1.0,
-    position_initializer: _Positions = "normal",
+    position_initializer: typing.Literal["normal", "sinusoids"] = "normal",
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
     sizes = dict(locals())
-    if hidden_dim % num_heads:
-        raise errors.InputError(
-            f"`num_heads` {num_heads} does not divide `hidden_dim` "
-            f"{hidden_dim}: change one of them"
-        )
     _check_memory(
         (vocabulary_size + max_sequence_length) * hidden_dim
         + num_layers * (4 * hidden_dim + 2 * intermediate_dim) * hidden_dim
@@ -61,7 +53,7 @@ def lstm_backbone(
     max_sequence_length: checks.Length,
     embedding_dropout: checks.Rate,
     residual_dropout: checks.Rate,
-    embedding_dropout_on: _DropoutOn,
+    embedding_dropout_on: typing.Literal["tables", "activations"],
     initializer_range: checks.UpToOne,
     num_special_tokens=0,
 ):
@@ -101,14 +93,13 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
     """Return a new backbone that starts from weights of `source`.
 
     All other weights are random, such as the special-token rows, which a
-    pretrained network does not have. The released code calls the number of
-    layers `n_transfer` (finetune-transformer-lm train.py, lines 352, 413-417).
+    pretrained network does not have.
 
     Args:
         source: `GPT1Backbone`.
         num_transferred_layers: int or None. `k` for the embeddings and the
-            first `k` blocks, 0 for the embeddings alone, -1 for nothing,
-            None for all.
+            first `k` blocks (`n_transfer` in finetune-transformer-lm train.py,
+            lines 352, 413-417), -1 for nothing, None for all.
         **changes: arguments of the backbone that differ from the source's.
     """
     num_layers = source.num_layers
@@ -123,16 +114,14 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
     config = source.get_config() | {"dtype": keras.config.dtype_policy()}
     target = type(source).from_config(config | changes)
     if num_transferred_layers >= 0:
-        old = source.token_and_position_embedding
-        new = target.token_and_position_embedding
         names = ["token_embeddings", "position_embeddings"]
-        # By identity: a Keras variable compares its values with `==`.
-        if all(table.special_embeddings is not None for table in (old, new)):
+        if source.num_special_tokens and target.num_special_tokens:
             names.append("special_embeddings")
         for name in names:
+            table = getattr(source.token_and_position_embedding, name)
             # As numpy: on JAX, both would share one array otherwise.
-            value = ops.convert_to_numpy(getattr(old, name))
-            getattr(new, name).assign(value)
+            value = ops.convert_to_numpy(table)
+            getattr(target.token_and_position_embedding, name).assign(value)
     for i in range(num_transferred_layers):
         target.decoder_blocks[i].set_weights(
             source.decoder_blocks[i].get_weights()

@@ -7,23 +7,16 @@ from keras import ops
 from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import generation
+from gpt1_keras.models import loading
 from gpt1_keras.models import preprocessors
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1CausalLM(
-    backbone_lib.FromAnyBackbonePreset, keras_hub.models.CausalLM
-):
+class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     """KerasHub language model: a `GPT1Backbone` and the tied softmax.
 
     Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
     `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size.
-
-    Args:
-        backbone: `GPT1Backbone`.
-        preprocessor: `GPT1CausalLMPreprocessor` or None.
-
-    Example:
 
     ```python
     model = GPT1CausalLM.from_preset("presets/gpt1_mini_novels_en")
@@ -53,17 +46,11 @@ class GPT1CausalLM(
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
 
     def call_with_cache(self, token_ids, cache, cache_update_index):
-        """Run the next tokens, given keys and values of those before them.
+        """Run the tokens `[B, T]` at positions from `cache_update_index`.
 
-        Args:
-            token_ids: int tensor `[B, T]`.
-            cache: float tensor `[B, L, 2, H, S, K]`.
-            cache_update_index: int or scalar tensor. Position of the first
-                token.
-
-        Returns:
-            tuple of logits `[B, T, V]`, hidden states `[B, T, D]` and the
-            updated cache.
+        The cache `[B, L, 2, H, S, K]` holds keys and values of all earlier
+        positions. Returns logits `[B, T, V]`, hidden states `[B, T, D]` and the
+        updated cache.
         """
         logits, hidden, found = self._read(token_ids, cache, cache_update_index)
         # Written at once: on a CPU, copies of the cache take most of the time
@@ -74,9 +61,8 @@ class GPT1CausalLM(
     def _read(self, token_ids, cache, index):
         """Return logits, hidden states, and their entries for the cache."""
         # [1, T]; a slice would make XLA compile again for every position.
-        position_ids = index + ops.expand_dims(
-            ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0
-        )
+        places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
+        position_ids = index + ops.expand_dims(places, 0)
         hidden, table, _ = self.backbone.token_and_position_embedding(
             token_ids, position_ids=position_ids
         )
@@ -92,10 +78,8 @@ class GPT1CausalLM(
 
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and the cache of a prompt."""
-        batch_size, length = ops.shape(token_ids)
-        empty = ops.zeros(
-            self.backbone.cache_shape(batch_size, 0), dtype=self.compute_dtype
-        )
+        shape = self.backbone.cache_shape(ops.shape(token_ids)[0], 0)
+        empty = ops.zeros(shape, dtype=self.compute_dtype)
         _, hidden, cache = self._read(token_ids, empty, 0)
         return hidden, cache
 
@@ -107,23 +91,12 @@ class GPT1CausalLM(
         super().compile(*args, jit_compile=jit_compile, **kwargs)
         self._is_jit_chosen = jit_compile != "auto"
 
-    def compile_from_config(self, config):
-        """Compile a loaded model as it was; KerasHub would drop the optimizer.
-
-        The sampler is not saved. Whether to use XLA depends on the machine.
-        """
-        config = keras.saving.deserialize_keras_object(config)
-        self.compile(**config | {"jit_compile": "auto"})
-        if self.optimizer is not None:
-            self.optimizer.build(self.trainable_variables)
-
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
         """See KerasHub; stops at a line break if the vocabulary has it."""
-        tokenizer = getattr(self.preprocessor, "tokenizer", None)
-        if stop_token_ids == "auto" and tokenizer is not None:
-            if tokenizer.end_token_id is None:
+        if stop_token_ids == "auto" and self.preprocessor is not None:
+            if self.preprocessor.tokenizer.end_token_id is None:
                 stop_token_ids = None
         return super().generate(inputs, max_length, stop_token_ids, **options)
 
@@ -179,11 +152,8 @@ class GPT1CausalLM(
     ):
         """Score tokens; the arguments are those of KerasHub's `GPT2CausalLM`.
 
-        `padding_mask` has no effect, since padding is on the right.
-
-        Returns:
-            float32 logits `[B, T, V]`; for `scoring_mode="loss"` the negative
-            log-likelihood of each of `target_ids`, `[B, T]`.
+        Returns float32 logits `[B, T, V]`; for `scoring_mode="loss"` the
+        negative log-likelihood of each of `target_ids`, `[B, T]`.
         """
         is_loss = scoring_mode == "loss" and target_ids is not None
         if not is_loss and scoring_mode != "logits":

@@ -32,12 +32,10 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
     text may be longer than max_sequence_length.
 
     Args:
-        causal_lm: `GPT1CausalLM`.
         prompt_ids: list of at least one id.
-        sampler: KerasHub sampler that draws from the probabilities of one
-            token: greedy, random, top-k or top-p.
-        num_tokens: int. Maximum number of tokens to draw.
-        stop_ids: ids after which drawing stops.
+        sampler: KerasHub sampler: greedy, random, top-k or top-p.
+        num_tokens: int. Number of tokens to draw, unless one of `stop_ids`
+            comes before.
     """
     length = causal_lm.backbone.max_sequence_length
     read_one = _compiled(causal_lm)
@@ -46,11 +44,10 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
     for _ in range(num_tokens):
         if used == length:
             # The whole prompt at first, then half of the full window.
-            context = ids if cache is None else ids[-(length // 2) :]
-            context = context[-(length - 1) :]
+            kept = length - 1 if cache is None else length // 2
             shape = causal_lm.backbone.cache_shape(1, length)
             cache = ops.zeros(shape, dtype=causal_lm.compute_dtype)
-            used = 0
+            context, used = ids[-kept:], 0
         else:
             context = ids[-1:]
         # Prompts have many lengths: only single tokens are worth compiling.
@@ -107,11 +104,9 @@ def _compile(causal_lm):
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        return tf.function(
-            causal_lm.call_with_cache,
-            autograph=False,
-            jit_compile=True if gains_by_xla(causal_lm) else None,
-        )
+        jit = gains_by_xla(causal_lm) or None
+        call = causal_lm.call_with_cache
+        return tf.function(call, autograph=False, jit_compile=jit)
     if keras.config.backend() == "jax":
         import jax
 
@@ -119,8 +114,7 @@ def _compile(causal_lm):
 
         @jax.jit
         def compute(values, *inputs):
-            mapping = list(zip(variables, values))
-            with keras.StatelessScope(state_mapping=mapping):
+            with keras.StatelessScope(state_mapping=zip(variables, values)):
                 return causal_lm.call_with_cache(*inputs)
 
         return lambda *inputs: compute([v.value for v in variables], *inputs)

@@ -10,18 +10,14 @@ from gpt1_keras.models import backbone
 class LSTMBackbone(backbone.GPT1Backbone):
     """`GPT1Backbone` with one LSTM layer in place of the decoder blocks.
 
-    The embedding (with positions), its dropout and the tied softmax are those
-    of the Transformer, so that only what is between them differs.
-
-    Args:
-        num_units: int. Units of the LSTM.
-        **others: see `GPT1Backbone`, also for call arguments and returns.
-
-    Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
-    using the same framework".
+    "A single layer 2048 unit LSTM using the same framework" (Radford et al.
+    2018, section 5): only what is between embedding and softmax differs.
+    Arguments, inputs and outputs are those of `GPT1Backbone`, except the
+    `num_units` of the LSTM.
     """
 
     can_share_prefix = False
+    num_layers = 1
 
     def __init__(
         self,
@@ -38,24 +34,19 @@ class LSTMBackbone(backbone.GPT1Backbone):
         dtype=None,
         **kwargs,
     ):
-        # === Layers ===
         arguments = dict(locals())
-        blocks = (
-            lstm_block.LSTMBlock(
-                hidden_dim=hidden_dim,
-                num_units=num_units,
-                residual_dropout=residual_dropout,
-                initializer_range=initializer_range,
-                dtype=dtype,
-                name=name,
-            )
-            for name in ("lstm_block",)
+        # === Layers ===
+        self.token_and_position_embedding = self._embedding(arguments)
+        block = lstm_block.LSTMBlock(
+            hidden_dim=hidden_dim,
+            num_units=num_units,
+            residual_dropout=residual_dropout,
+            initializer_range=initializer_range,
+            dtype=dtype,
+            name="lstm_block",
         )
-        self._assemble(blocks, arguments)
-
-    @property
-    def num_layers(self):
-        return 1
+        self.decoder_blocks = [block]
+        self._connect(arguments)
 
     def cache_shape(self, batch_size, length):
         """Return the shape of the cache of states, `[B, 1, 2, 1, S, U]`."""

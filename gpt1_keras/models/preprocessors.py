@@ -8,6 +8,7 @@ from gpt1_keras import checks
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
+from gpt1_keras.models import loading
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 _ASSETS = {
@@ -18,12 +19,12 @@ _ASSETS = {
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1Tokenizer(
-    backbone.FromAnyBackbonePreset, keras_hub.tokenizers.Tokenizer
+    loading.FromAnyBackbonePreset, keras_hub.tokenizers.Tokenizer
 ):
     """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
-    Runs in Python on every backend. In a `tf.data` pipeline it calls back into
-    Python, so that graph cannot be saved; `text.tf_tokenizer` can be.
+    In a `tf.data` pipeline it calls back into Python, so that graph cannot be
+    saved; `text.tf_tokenizer` can be.
 
     Args:
         vocabulary: path of the vocabulary (`.json` for BPE, `.txt` for
@@ -32,7 +33,7 @@ class GPT1Tokenizer(
         type: `"bpe"` or `"wordpiece"`.
 
     Attributes:
-        pipeline: the `text.tokenizer.Tokenizer` that does the work.
+        pipeline: the `text.tokenizer.Tokenizer`.
         start_token_id: None, because pretraining has no start token.
         end_token_id: id of the newline, where generation stops.
         pad_token_id: 0, or 1 if 0 is the newline; no loss counts it, and no
@@ -54,8 +55,8 @@ class GPT1Tokenizer(
             )
 
     @classmethod
-    def from_pipeline(cls, pipeline, **kwargs):
-        tokenizer = cls(type=pipeline.type, **kwargs)
+    def from_pipeline(cls, pipeline):
+        tokenizer = cls()
         tokenizer.set_pipeline(pipeline)
         return tokenizer
 
@@ -94,11 +95,10 @@ class GPT1Tokenizer(
             ids = np.array([i for row in rows for i in row], "int32")
             return ids, np.array([len(row) for row in rows], "int64")
 
-        ids, lengths = tf.numpy_function(
+        found = tf.numpy_function(
             encode, [tf.reshape(inputs, [-1])], [tf.int32, tf.int64]
         )
-        ids = tf.ensure_shape(ids, [None])
-        lengths = tf.ensure_shape(lengths, [None])
+        ids, lengths = (tf.ensure_shape(each, [None]) for each in found)
         if inputs.shape.rank == 0:
             return ids
         return tf.RaggedTensor.from_row_lengths(ids, lengths)
@@ -135,7 +135,10 @@ class GPT1Tokenizer(
         return super().get_config() | {"type": self.type}
 
 
-class _Preprocessor(backbone.FromAnyBackbonePreset):
+class _Preprocessor(loading.FromAnyBackbonePreset):
+    backbone_cls = backbone.GPT1Backbone
+    tokenizer_cls = GPT1Tokenizer
+
     @classmethod
     def _add_missing_kwargs(cls, loader, kwargs):
         """Take the backbone's length if the preset has no preprocessor."""
@@ -154,14 +157,7 @@ class GPT1CausalLMPreprocessor(
     This is KerasHub's preprocessor without start and end tokens: GPT-1 was
     pretrained on contiguous text, which has neither. An empty prompt becomes
     the opening token (`Tokenizer.opening_id`).
-
-    Args:
-        tokenizer: `GPT1Tokenizer`.
-        sequence_length: int. Length to which ids are padded.
     """
-
-    backbone_cls = backbone.GPT1Backbone
-    tokenizer_cls = GPT1Tokenizer
 
     def __init__(self, tokenizer, sequence_length=512, **kwargs):
         tokens = {"add_start_token": False, "add_end_token": False}
@@ -193,13 +189,9 @@ class GPT1TaskPreprocessor(
 
     A fine-tuned preset describes its task only by these settings.
 
-    Letters: `B` batch, `C` candidates, `T` positions.
-
     Args:
-        tokenizer: `GPT1Tokenizer`.
         transform: str. Name of a function of `data.transforms`.
-        sequence_length: int. Longest sequence.
-        task: str. Name of the task.
+        sequence_length, task: int and str. Longest sequence, the task's name.
         label_words: list of str, the class names; empty for choices and
             scores.
         score_range: list of two numbers for a score, else None.
@@ -209,8 +201,7 @@ class GPT1TaskPreprocessor(
         x: dict of lists of `B` entries: `text` and, if the task has them,
             `text_pair` and `choices` (lists of `C` str); other columns are
             ignored. Or the list of texts alone. Arrays and TensorFlow tensors
-            of strings also work, as do both in a `tf.data` pipeline, batched
-            or not.
+            of strings also work, and so does a `tf.data` pipeline.
 
     Returns:
         dict of int32 numpy arrays (tensors in a `tf.data` pipeline):
@@ -218,9 +209,6 @@ class GPT1TaskPreprocessor(
         the longest sequence. A single string, or a dict of strings, gives
         `[C, sequence_length]` and `[C]`, to be batched later.
     """
-
-    backbone_cls = backbone.GPT1Backbone
-    tokenizer_cls = GPT1Tokenizer
 
     def __init__(
         self,
@@ -235,11 +223,7 @@ class GPT1TaskPreprocessor(
         **kwargs,
     ):
         super().__init__(tokenizer, sequence_length=sequence_length, **kwargs)
-        if transform not in transforms.SIGNATURES:
-            raise ValueError(
-                f"transform is {transform!r}: give one of"
-                f" {', '.join(transforms.SIGNATURES)}"
-            )
+        checks.find_name(transform, transforms.SIGNATURES, "transform")
         self.transform = transform
         self.task = task
         self.label_words = list(label_words)
@@ -272,22 +256,15 @@ class GPT1TaskPreprocessor(
         is_one = isinstance(columns["text"], str)
         if is_one:
             columns = {name: [value] for name, value in columns.items()}
-        size = len(columns["text"])
         pipeline = self.tokenizer.pipeline
         transform = getattr(transforms, self.transform)
-        rows = zip(
-            columns["text"],
-            columns.get("text_pair", [""] * size),
-            columns.get("choices", [()] * size),
-            strict=True,
-        )
         candidates = [
             transform(
-                *transforms.encoded(pipeline.encode, *texts),
+                *transforms.encoded(pipeline.encode, **dict(zip(columns, row))),
                 tokenizer=pipeline,
                 max_sequence_length=self.sequence_length,
             ).candidates
-            for texts in rows
+            for row in zip(*columns.values(), strict=True)
         ]
         if len({len(each) for each in candidates}) > 1:
             raise ValueError("give all rows the same number of choices")
@@ -301,14 +278,12 @@ class GPT1TaskPreprocessor(
         """Call `_arrays` from a `tf.data` pipeline."""
         import tensorflow as tf
 
-        names = list(columns)
-
         def make(*values):
-            arrays = self._arrays(dict(zip(names, values)))
+            arrays = self._arrays(dict(zip(columns, values)))
             return arrays["token_ids"], arrays["extract_position"]
 
         token_ids, extract_position = tf.numpy_function(
-            make, [columns[name] for name in names], [tf.int32, tf.int32]
+            make, [*columns.values()], [tf.int32, tf.int32]
         )
         is_batch = columns["text"].shape.rank > 0
         # [B, C], of one text [C]

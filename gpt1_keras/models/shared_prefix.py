@@ -1,7 +1,6 @@
-"""Network over rows that hold a shared prefix and several continuations.
+"""Network over rows of a shared prefix and several continuations, its branches.
 
-The rows are those of `data.packing`: the prefix is computed once, and each
-continuation is a branch that sees the prefix and itself.
+The rows are those of `data.packing`; the prefix is computed once.
 """
 
 import keras
@@ -14,8 +13,7 @@ from gpt1_keras.layers import heads
 def shared_prefix_network(backbone, head=None):
     """Return a model of rows with a prefix and several branches after it.
 
-    Letters: `B` rows, `T` tokens, `C` candidates, `D` hidden_dim, `V`
-    vocabulary_size, `S` special tokens, `P` positions, `Y` logits.
+    Letters: `B` rows, `T` tokens, `C` candidates, and as in `GPT1TaskModel`.
 
     Args:
         backbone: `GPT1Backbone`, whose layers are shared. If it cannot share
@@ -27,9 +25,8 @@ def shared_prefix_network(backbone, head=None):
         functional `keras.Model`. Inputs: dict of int `token_ids`,
         `position_ids`, `branch` and `predictor` `[B, T]`, with a head also
         `extract_position` `[B, C]`. Outputs: dict of `hidden` `[B, T, D]`, the
-        states that predict the tokens, and `table` `[V, D]`, without special
-        tokens, which are never predicted; with a head, `table` `[V + S, D]`,
-        and also `positions` `[P, D]` and `logits` `[B, Y]`.
+        states that predict the tokens, and `table` `[V, D]`; with a head,
+        `table` `[V + S, D]`, `positions` `[P, D]` and `logits` `[B, Y]`.
     """
     inputs = {
         name: keras.Input((None,), dtype="int32", name=name)
@@ -37,31 +34,20 @@ def shared_prefix_network(backbone, head=None):
     }
     allowed = None
     if backbone.can_share_prefix:
-        allowed = SeesPrefixAndBranch(name="sees_prefix_and_branch")(
-            inputs["branch"]
-        )
+        mask = SeesPrefixAndBranch(name="sees_prefix_and_branch")
+        allowed = mask(inputs["branch"])
     states, table, positions = backbone.encode(
-        inputs["token_ids"],
-        position_ids=inputs["position_ids"],
-        allowed=allowed,
+        inputs["token_ids"], inputs["position_ids"], allowed
     )
     # [B, T, D] at [B, T] -> [B, T, D]
-    hidden = heads.StatesAt(name="predictors", dtype="float32")(
-        states, inputs["predictor"]
-    )
-    outputs = {"hidden": hidden}
-    if head is None:
+    gather = heads.StatesAt(name="predictors", dtype="float32")
+    outputs = {"hidden": gather(states, inputs["predictor"])}
+    if head is None:  # which predicts no special tokens
         outputs["table"] = table[: backbone.vocabulary_size, :]
     else:
-        inputs["extract_position"] = keras.Input(
-            (None,), dtype="int32", name="extract_position"
-        )
-        # [B, T, D] at [B, C] -> [B, C, D] -> [B, Y]
-        features = heads.StatesAt(name="gather_extract", dtype="float32")(
-            states, inputs["extract_position"]
-        )
         outputs |= {"table": table, "positions": positions}
-        outputs["logits"] = head(features)
+        places, outputs["logits"] = heads.read_extract(head, states)
+        inputs["extract_position"] = places
     return keras.Model(inputs, outputs, name="shared_prefix_network")
 
 

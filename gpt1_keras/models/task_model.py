@@ -8,21 +8,18 @@ from keras_hub.src.utils import pipeline_model
 from gpt1_keras.layers import heads
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import builders
-from gpt1_keras.models import causal_lm
+from gpt1_keras.models import loading
 from gpt1_keras.models import preprocessors
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskModel(
-    backbone_lib.FromAnyBackbonePreset, keras_hub.models.TextClassifier
-):
+class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
     """Backbone and head over `C` candidate sequences per example.
 
-    Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
-    rows of the token and special table, `P` positions, `Y` logits.
+    Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` and
+    `P` rows of the tables of tokens and positions, `Y` logits.
 
     Args:
-        backbone: `GPT1Backbone`.
         head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
             logits `[B, Y]`, or None for pretraining.
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
@@ -31,15 +28,14 @@ class GPT1TaskModel(
         compile: bool. Whether to `compile()` at once, with its defaults.
 
     Call arguments:
-        dict of `token_ids` int `[B, C, T]` and, with a head,
-        `extract_position` int `[B, C]`, the position of each candidate's
-        extract token.
+        dict of int `token_ids` `[B, C, T]` and, with a head, int
+        `extract_position` `[B, C]` of each candidate's extract token.
 
     Returns:
-        dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
-        `positions` `[P, D]` (all of one forward pass, for the language-model
-        loss) and, with a head, `logits` float32 `[B, Y]`. `predict` returns
-        the logits alone, or without a head the hidden states.
+        dict of float32 `hidden` `[B * C, T, D]`, `table` `[R, D]` and
+        `positions` `[P, D]` (for the language-model loss) and, with a head,
+        float32 `logits` `[B, Y]`. `predict` returns the logits alone, or
+        without a head the hidden states.
 
     `keras_hub.models.TextClassifier.from_preset` finds this class once
     `gpt1_keras.models` is imported. With `num_classes=2`, it also takes a
@@ -107,23 +103,15 @@ class GPT1TaskModel(
         )
         outputs = {"hidden": hidden, "table": table, "positions": positions}
         if head is not None:
-            extract_position = keras.Input(
-                (None,), dtype="int32", name="extract_position"
-            )
-            inputs["extract_position"] = extract_position
-            # [B * C, T, D] at [B, C] -> [B, C, D] -> [B, Y]
-            features = heads.StatesAt(name="gather_extract", dtype="float32")(
-                hidden, extract_position
-            )
-            outputs["logits"] = head(features)
+            places, outputs["logits"] = heads.read_extract(head, hidden)
+            inputs["extract_position"] = places
         super().__init__(inputs, outputs, compile=compile, name=name)
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
         """See KerasHub; for regression, the loss "auto" is the squared error.
 
-        Raises:
-            ValueError: the loss is "auto" for a score that is learned as a
-                distribution over whole numbers (`LabelSpace.encode`).
+        There is none for a score that is learned as a distribution over whole
+        numbers (`LabelSpace.encode`).
         """
         ours = self.preprocessor
         if loss == "auto" and getattr(ours, "score_range", None):
@@ -132,8 +120,6 @@ class GPT1TaskModel(
             loss = "mean_squared_error"
             kwargs.setdefault("metrics", [])
         super().compile(optimizer, loss, **kwargs)
-
-    compile_from_config = causal_lm.GPT1CausalLM.compile_from_config
 
     def fit(
         self,
@@ -146,14 +132,13 @@ class GPT1TaskModel(
     ):
         split = options.pop("validation_split", None)
         if split and validation_data is None:
-            (x, y, sample_weight), validation_data = (
-                pipeline_model._train_validation_split(
-                    (x, y, sample_weight), split
-                )
-            )
+            split_arrays = pipeline_model._train_validation_split
+            train, validation_data = split_arrays((x, y, sample_weight), split)
+            x, y, sample_weight = train
         if isinstance(validation_data, tuple | list):
-            unpack = keras.utils.unpack_x_y_sample_weight
-            x_val, y_val, weights = unpack(validation_data)
+            x_val, y_val, weights = keras.utils.unpack_x_y_sample_weight(
+                validation_data
+            )
             x_val, y_val, _, weights = _chain(x_val, y_val, batch_size, weights)
             validation_data = x_val, y_val, weights
         given = _chain(x, y, batch_size, sample_weight)
@@ -169,18 +154,12 @@ class GPT1TaskModel(
         x, _, batch_size, _ = _chain(x, None, batch_size, None)
         return super().predict(x, batch_size, **options)
 
-    def preprocess_samples(self, x, y=None, sample_weight=None):
-        """Preprocess raw strings; pass preprocessed arrays through."""
-        if isinstance(x, dict) and "token_ids" in x:
-            return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
-        return super().preprocess_samples(x, y, sample_weight)
-
     def predict_step(self, *arguments):
+        name = "hidden" if self.head is None else "logits"
         found = super().predict_step(*arguments)
-        # JAX also returns the state.
-        outputs, *state = found if isinstance(found, tuple) else (found,)
-        outputs = outputs["hidden" if self.head is None else "logits"]
-        return (outputs, *state) if state else outputs
+        if isinstance(found, tuple):  # JAX also returns the state.
+            return found[0][name], *found[1:]
+        return found[name]
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
@@ -193,9 +172,8 @@ class GPT1TaskModel(
         return super().compute_metrics(x, y, y_pred["logits"], sample_weight)
 
     def get_config(self):
-        return super().get_config() | {
-            "head": keras.layers.serialize(self.head)
-        }
+        head = keras.layers.serialize(self.head)
+        return super().get_config() | {"head": head}
 
     @classmethod
     def from_config(cls, config):
@@ -208,8 +186,7 @@ class GPT1TaskModel(
 def _chain(x, y, batch_size, sample_weight):
     """Return columns as `tf.data` on TensorFlow, else the arguments.
 
-    There, KerasHub's own loader fails if only the first two batches are equally
-    long.
+    There, KerasHub's loader fails if the first two batches alone are as long.
     """
     is_dataset = pipeline_model._is_tf_dataset(x)
     is_dataset |= pipeline_model._is_grain_dataset(x)

@@ -33,10 +33,9 @@ class Callbacks(keras.callbacks.CallbackList):
 class LogMetrics(keras.callbacks.Callback):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
-    It reads the logs of several short steps together, so that the device
-    need not wait for Python; at most two steps are in progress. Perplexity is
-    computed from the language-model loss: `lm_loss` if there is a task loss,
-    else `loss`. The speed is measured from reading to reading and includes
+    It reads the logs of several short steps together, so that the device need
+    not wait for Python; at most two steps are in progress. Perplexity is that
+    of `lm_loss`, or without a task loss that of `loss`. The speed includes
     waiting for batches (on torch, not for the first one).
     """
 
@@ -73,11 +72,7 @@ class LogMetrics(keras.callbacks.Callback):
             self._write()
 
     def read(self):
-        """Read the logs of all steps so far.
-
-        Raises:
-            NonFiniteLoss: a step was bad; repeating the run ends there again.
-        """
+        """Read the logs of all steps; raises NonFiniteLoss for a bad one."""
         if not self._unread:
             return
         first = self.step - len(self._unread) + 1
@@ -119,7 +114,7 @@ class LogMetrics(keras.callbacks.Callback):
         note = f"loss {values['loss']:.3f}, "
         if "task_loss" in values:
             note += f"task loss {values['task_loss']:.3f}, "
-        elif "perplexity" in values:
+        else:
             note += f"perplexity {values['perplexity']:.1f}, "
         note += f"{values['tokens_per_second']:,.0f} tokens/s"
         if "gflops_per_second" in values:
@@ -141,8 +136,7 @@ class LogMetrics(keras.callbacks.Callback):
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 
-    The checkpoint comes last in a step, when everything else of the step has
-    been recorded. So a run that is killed neither repeats nor omits records.
+    A checkpoint comes last, so a killed run neither repeats nor omits records.
     """
 
     step: int  # steps made so far

@@ -2,11 +2,10 @@
 
 A checkpoint is a folder such as `checkpoints/00000100`. It holds every variable
 in `state.safetensors`, and in `checkpoint.json` the step, the order of the
-variables and the hash of the state. Its `preset/` is a copy of the run's preset
-at that step, so that preset and metrics agree when the run resumes there. A
-checkpoint is written to a folder with a leading dot and then renamed, so any
-other folder is complete. The variables include random states (the counters of
-all SeedGenerators), which Keras's own formats drop.
+variables and the hash of the state. The variables include the random states of
+all SeedGenerators, which Keras's own formats drop. Its `preset/` is a copy of
+the run's preset at that step, so that preset and metrics agree when the run
+resumes there. A folder without a leading dot is complete.
 """
 
 import contextlib
@@ -36,15 +35,10 @@ _COUNTER = re.compile(r"_\d+(?=/|$)")
 
 
 class Checkpoints:
-    """The checkpoints of one workdir.
+    """The `keep` newest checkpoints of one workdir.
 
-    Args:
-        workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
-            the first save creates.
-        keep: int. Number of newest checkpoints to keep.
-        is_written: bool. False if another process writes them.
-        in_background: bool. Whether `save` returns once it has copied the
-            state; then call `check` at the end.
+    If not `is_written`, another process writes them. If `in_background`, `save`
+    returns once it has copied the state; then call `check` at the end.
     """
 
     def __init__(
@@ -108,11 +102,8 @@ class Checkpoints:
             with stack:
                 safetensors.numpy.save_file(arrays, state)
                 files.sync(state)
-                index = {
-                    "step": step,
-                    "sha256": files.sha256(state),
-                    "variables": list(arrays),
-                }
+                index = {"step": step, "sha256": files.sha256(state)}
+                index["variables"] = list(arrays)
                 text = json.dumps(index, indent=1)
                 files.write_atomic(temporary / _INDEX, text)
         except (OSError, safetensors.SafetensorError) as error:
@@ -135,10 +126,7 @@ class Checkpoints:
 
         Skips damaged ones with a warning, and removes those that are newer than
         the one it loads. Returns the step, or 0 if there is no checkpoint.
-
-        Raises:
-            InputError: no checkpoint can be read, or it belongs to another
-                model.
+        Raises InputError if none can be read or it belongs to another model.
         """
         steps = self.steps()
         for step in reversed(steps):
@@ -179,19 +167,18 @@ class Checkpoints:
         seal = _seal(self.preset)
         if seal is None:
             return
-        before = [self._path(step) / _PRESET for step in self.steps()[-1:]]
-        if before and _seal(before[0]) == seal:
-            _copy_tree(before[0], target, copy_function=_link)
-        else:
-            _copy_tree(self.preset, target)
-            for path in target.rglob("*"):
-                files.sync(path)
+        before = self._path(max(self.steps(), default=0)) / _PRESET
+        if _seal(before) == seal:
+            _copy_tree(before, target, copy_function=_link)
+            return
+        _copy_tree(self.preset, target)
+        for path in target.rglob("*"):
+            files.sync(path)
 
     def _has_lost_preset(self, step):
-        """Return whether `preset/` differs from a checkpoint's copy.
+        """Return whether `preset/` differs from a checkpoint's intact copy.
 
-        Raises:
-            ValueError: it differs, and the copy is damaged.
+        Raises ValueError if it differs from a damaged one.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written or not copy.exists():

@@ -22,13 +22,9 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     Args:
         hidden: float tensor `[..., D]`.
         table: float tensor `[R, D]`. Products are computed in its dtype.
-        targets: int tensor `[...]`, below `R`.
-        weights: float32 tensor `[...]`.
+        targets, weights: int and float32 tensors `[...]`.
         chunk_size: int. Most tokens `K` per chunk; there are fewer if that
             makes the chunks equal.
-
-    Returns:
-        float32 scalar.
     """
     hidden, targets, weights = _flat(hidden, targets, weights)
     targets, weights = ops.stop_gradient(targets), ops.stop_gradient(weights)
@@ -54,12 +50,9 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
 def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     """Return `log softmax(hidden_i table^T)[targets_i]`, for evaluation.
 
-    Takes the arguments of `cross_entropy`; only whether a weight is zero
-    matters.
-
-    Returns:
-        float32 tensors `[...]`: the log-probability, and 1 where the target
-        is the likeliest of all rows, else 0. Both are 0 where the weight is.
+    Takes the arguments of `cross_entropy`. Returns float32 tensors `[...]`: the
+    log-probability, and 1 where the target is the likeliest of all rows, else
+    0. Both are 0 where the weight is.
     """
     shape = ops.shape(weights)
     hidden, targets, weights = _flat(hidden, targets, weights)
@@ -114,17 +107,11 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
 def _loop(body, shapes, sums, hidden, weights, chunk_size):
     """Call `body` for each chunk that has tokens of non-zero weight.
 
-    Args:
-        body: function of a chunk's tokens `[K]`, whether each has a weight
-            `[K]`, their states `[K, D]` (0 without a weight), and the sums so
-            far. Returns float32 values `[K, ...]` of the tokens, then the new
-            sums.
-        shapes: for each of these values, its shape without `K`.
-        sums: list of tensors, the sums before the first chunk.
-        hidden, weights, chunk_size: see `cross_entropy`.
-
-    Returns:
-        tuple of the values `[N, ...]`, 0 for weight zero, and the sums.
+    `body` gets a chunk's tokens `[K]`, whether each has a weight `[K]`, their
+    states `[K, D]` (0 without a weight), and the `sums` so far. It returns
+    float32 values `[K, ...]` of the tokens, whose `shapes` are given without
+    `K`, then the new sums. `_loop` returns the values `[N, ...]`, 0 for weight
+    zero, then the sums.
     """
     num_tokens = ops.shape(weights)[0]
     chunk_size = _even(num_tokens, chunk_size)
@@ -161,8 +148,7 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
         step,
         (ops.zeros((), dtype="int32"), *values, *sums),
     )
-    # The position of each token in the order.
-    places = ops.argsort(order)
+    places = ops.argsort(order)  # of each token in the order
     values = (ops.take(x, places, axis=0) for x in state[: len(shapes)])
     return *values, *state[len(shapes) :]
 

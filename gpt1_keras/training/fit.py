@@ -38,8 +38,7 @@ class Intervals:
 class StopRequest:
     """Truthy once the process has been asked to stop; names the signal.
 
-    If one of several workers is asked, all of them stop at the same step, once
-    all have heard of it.
+    Several workers stop at the same step, once all have heard of it.
     """
 
     def __init__(self):
@@ -54,13 +53,12 @@ class StopRequest:
 
 @contextlib.contextmanager
 def catch_signals():
-    """Yield a `StopRequest` that a signal sets inside the block.
+    """Yield a `StopRequest` that SIGTERM, SIGINT (Ctrl-C) and SIGHUP set.
 
-    SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
-    nohup SIGHUP stays ignored. After the first signal, a Ctrl-C works as
+    Under nohup, SIGHUP stays ignored. After the first signal, a Ctrl-C works as
     outside the block, while other signals change nothing, because a terminal
-    that closes sends several at once. Python allows handlers only in the main
-    thread; in other threads nothing sets the request.
+    that closes sends several at once. Outside the main thread, nothing sets the
+    request: Python allows no handlers there.
 
     Python calls a handler only after the operation in progress, often a whole
     step. So a separate thread acknowledges the first signal at once, and exits
@@ -70,7 +68,7 @@ def catch_signals():
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    previous = {}
+    previous = {}  # signal number -> its handler outside the block
 
     def handle(number, frame):
         request.signal_name = request.signal_name or signal.Signals(number).name
@@ -130,10 +128,7 @@ def fit(
     Args:
         learner: compiled `training.learner.Learner`.
         batches: function of the step (`data.batches`).
-        workdir: path.
-        num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
-        intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`); `every` is an
             interval in steps (0 for never) or the set of steps.
         strategy: `strategy.Strategy` in whose scope the learner was built.
@@ -142,23 +137,18 @@ def fit(
             must depend on the lines of the history alone, so that a resumed
             run ends at the same step.
 
-    Returns:
-        `results.History`, still open for what the run measures at its end.
-
-    Raises:
-        Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
-            was lost.
-        NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
-        InputError: the run has a checkpoint, but no `metrics.jsonl`.
+    Returns the `results.History`, still open for what the run measures at its
+    end. Raises `Stopped` after a signal, once a checkpoint is saved, or if a
+    worker is lost; `NonFiniteLoss` if a loss or gradient is NaN or infinite.
     """
     with strategy.scope():
-        kind = device.kind()
+        # On a CPU, training itself needs all cores and the memory.
+        in_background = device.kind() != "cpu"
     checkpoints = checkpoints_lib.Checkpoints(
         workdir,
         keep=intervals.num_checkpoints,
         is_written=strategy.is_chief,
-        # On a CPU, training itself needs all cores and the memory.
-        in_background=kind != "cpu",
+        in_background=in_background,
     )
     lines = workdir / results.METRICS
     if strategy.is_chief and checkpoints.steps() and not lines.exists():
@@ -213,13 +203,8 @@ def fit(
             loaded = loaders.load(
                 batches, first_step=first_step, num_steps=num_steps - first_step
             )
-            learner.fit(
-                loaded,
-                epochs=1,
-                verbose=0,
-                shuffle=False,
-                callbacks=[metrics, after_step],
-            )
+            called = [metrics, after_step]
+            learner.fit(loaded, verbose=0, shuffle=False, callbacks=called)
             checkpoints.check()
         if stop:
             step = int(ops.convert_to_numpy(learner.optimizer.iterations))

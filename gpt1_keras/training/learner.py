@@ -20,23 +20,12 @@ class Learner(_step.TrainStep, keras.Model):
     ...). Logs are values of a single step, not means over the epoch.
 
     Args:
-        network: functional model from a dict of inputs to a dict of outputs
-            (`GPT1TaskModel`).
+        network: functional model from dict to dict, such as `GPT1TaskModel`.
         loss: a loss of `training.losses`, or None for prediction only.
         scorer: object whose `score(outputs, batch)` gives what `predict`
-            returns about the language model (such as `LanguageModelLoss`), or
-            None to return the head's logits alone.
-        clip_norm: float. Largest global norm of the gradient; required for
-            training.
-        micro_batch_size: int or None. Examples per forward pass; None for the
-            whole batch.
-        full_length: int or None. Sequence length to which `micro_batch_size`
-            refers; shorter sequences allow more (`step.count_micro_batches`).
-
-    Attributes:
-        stop_request: `fit.StopRequest` that several workers share, else None.
-        table_states: random states of dropout on the embedding tables. All
-            micro-batches of a step share its masks, as in the released code.
+            returns about the language model, such as `LanguageModelLoss`.
+        clip_norm: float. Largest global norm of the gradient, for training.
+        micro_batch_size, full_length: see `step.count_micro_batches`.
     """
 
     def __init__(
@@ -57,7 +46,10 @@ class Learner(_step.TrainStep, keras.Model):
         self.clip_norm = clip_norm
         self.micro_batch_size = micro_batch_size
         self.full_length = full_length
+        # The `fit.StopRequest` that several workers share.
         self.stop_request = None
+        # Random states of dropout on the embedding tables. All micro-batches
+        # of a step share its masks, as in the released code.
         self.table_states = [
             variable
             for layer in network.layers
@@ -96,11 +88,7 @@ class Learner(_step.TrainStep, keras.Model):
         return self.network(inputs, training=True)
 
     def call(self, batch, training=False):
-        """Return the dict of scores of a batch, which `predict` collects.
-
-        It holds what `scorer.score` returns (see `LanguageModelLoss` and
-        `BranchScores`) and, with a head, `logits` `[B, Y]`.
-        """
+        """Return the scores of a batch and, with a head, `logits` `[B, Y]`."""
         outputs = self.network(self.network_inputs(batch), training=training)
         scores = self.scorer.score(outputs, batch) if self.scorer else {}
         if "logits" in outputs:

@@ -22,9 +22,8 @@ from gpt1_keras.training import chunked_softmax
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
-    Averaged over the tokens of each sequence, then over sequences
-    (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
-    tokens of the batch.
+    It is averaged over the tokens of each sequence, then over sequences
+    (finetune-transformer-lm train.py, lines 174-178 and 205).
     """
 
     chunk_size: checks.Count  # tokens whose logits exist at the same time
@@ -50,15 +49,14 @@ class LanguageModelLoss:
 
         Both are `[B * C, T]`. The last state predicts nothing: its weight is 0.
         """
-        length = ops.shape(batch["token_ids"])[-1]
-        # [B, C, T] -> [B * C, T] -> the next token's
-        targets, weights = (
-            ops.pad(
-                ops.reshape(batch[name], (-1, length))[:, 1:], ((0, 0), (0, 1))
-            )
-            for name in ("token_ids", "token_weights")
-        )
-        return targets, ops.cast(weights, "float32")
+
+        def of_next(values):
+            # [B, C, T] -> [B * C, T]
+            values = ops.reshape(values, (-1, ops.shape(values)[-1]))
+            return ops.pad(values[:, 1:], ((0, 0), (0, 1)))
+
+        weights = ops.cast(of_next(batch["token_weights"]), "float32")
+        return of_next(batch["token_ids"]), weights
 
     def share(self, weights):
         """Return weights `[B * C, T]` as shares of their sequence's loss."""
@@ -73,11 +71,10 @@ class LanguageModelLoss:
         return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
 
     def score(self, outputs, batch):
-        """Return sums over the weighted tokens of each candidate.
+        """Return sums over the weighted tokens of each candidate, `[B * C]`.
 
-        Returns:
-            dict of float32 `log_probability`, `weight` and `num_likeliest` (the
-            number of tokens that the model ranks first), each `[B * C]`.
+        They are float32 `log_probability`, `weight` and `num_likeliest`, the
+        number of tokens that the model ranks first.
         """
         targets, weights = self.targets(batch)
         log_p, likeliest = chunked_softmax.log_probabilities(
@@ -99,11 +96,10 @@ class LanguageModelLoss:
 
 
 class PackedLanguageModelLoss(LanguageModelLoss):
-    """L1 of candidates that are packed into one row; same arguments.
+    """L1 of candidates that are packed into one row by `data.packing`.
 
-    `outputs` come from `models.shared_prefix` and `batch` from
-    `data.packing.PackedExamples`, whose weights already include the means over
-    tokens and candidates.
+    The weights of such a batch already include the means over tokens and
+    candidates. `outputs` come from `models.shared_prefix`.
     """
 
     def targets(self, batch):
@@ -117,10 +113,7 @@ class PackedLanguageModelLoss(LanguageModelLoss):
 
 @checks.value_object
 class BranchScores(PackedLanguageModelLoss):
-    """Scorer of a `Learner` over continuations with a shared prefix.
-
-    `batch` is one of `data.packing.PackedCandidates`.
-    """
+    """Scorer of a `Learner` over `data.packing.PackedCandidates`."""
 
     num_branches: checks.Count
 
@@ -145,7 +138,6 @@ class TaskLoss:
 
     @property
     def names(self):
-        """The keys of the dict that a call returns."""
         names = ("loss", "task_loss")
         return (*names, "lm_loss") if self.lm_weight else names
 
@@ -159,23 +151,13 @@ class TaskLoss:
 
 
 def cross_entropy(labels, logits, class_weights=None):
-    """Return `-log softmax(logits)[labels]`, times the weight of the class.
+    """Return `-log softmax(logits)[labels]` `[B]`, times the class's weight.
 
-    As with Keras's `class_weight`, the mean over a batch divides by `B` (torch
-    divides by the sum of the weights). So the result does not depend on
-    micro-batches and replicas, and a class weighs the same in every batch.
-
-    Args:
-        labels: int tensor `[B]`.
-        logits: float32 tensor `[B, Y]`.
-        class_weights: `Y` floats above 0; None: all are 1.
-
-    Returns:
-        float32 tensor `[B]`.
+    As with Keras's `class_weight`, the mean over a batch divides by `B`, not by
+    the sum of the weights: so a class weighs the same in every micro-batch.
+    From int labels `[B]`, logits `[B, Y]` and `Y` weights, all 1 if None.
 
     Examples:
-        Two equal logits cost `log 2`, a confident correct answer nothing:
-
         >>> logits = np.array([[0.0, 0.0], [9.0, -9.0]], "float32")
         >>> np.round(cross_entropy(np.array([0, 0]), logits), 3)
         array([0.693, 0.   ], dtype=float32)
@@ -195,10 +177,5 @@ def soft_cross_entropy(labels, logits):
 
 
 def squared_error(labels, logits):
-    """Return the squared difference of labels `[B]` and logits `[B, 1]`.
-
-    Examples:
-        >>> np.array(squared_error(np.array([3.0]), np.array([[5.0]])))
-        array([4.])
-    """
+    """Return the squared difference of labels `[B]` and logits `[B, 1]`."""
     return ops.square(ops.squeeze(logits, axis=-1) - labels)

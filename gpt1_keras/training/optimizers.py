@@ -40,17 +40,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class WarmupLinear(_WarmupSchedule):
-    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`.
-
-    Examples:
-        The first step has rate 0, as in the released code:
-
-        >>> schedule = WarmupLinear(
-        ...     peak_learning_rate=1.0, num_steps=100, warmup_steps=10
-        ... )
-        >>> [round(float(schedule(step)), 3) for step in (0, 5, 10, 50, 100)]
-        [0.0, 0.475, 0.9, 0.5, 0.0]
-    """
+    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`, at first 0."""
 
     def _shape(self, x, rising, warming):
         return ops.where(warming, rising, 1.0) * (1.0 - x)
@@ -60,9 +50,8 @@ class WarmupLinear(_WarmupSchedule):
 class WarmupCosine(_WarmupSchedule):
     """Pretraining: `x / w if x <= w else (1 + cos(pi x)) / 2`.
 
-    The cosine spans the whole training and does not restart after the
-    warm-up, as in the released function of this name. The paper only says
-    "annealed to 0 using a cosine schedule".
+    The cosine spans the whole training, warm-up included, as in the released
+    function. The paper only says "annealed to 0 using a cosine schedule".
     """
 
     def _shape(self, x, rising, warming):
@@ -86,22 +75,17 @@ class WarmupHold(_WarmupSchedule):
 class AdamWithDecay(keras.optimizers.Optimizer):
     """Adam with a weight decay that is multiplied by the rate of its update.
 
-    With `t` the number of steps before this one:
+    With `t` the number of steps before this one, and beta_1 and beta_2 as b1
+    and b2:
 
         m = b1 m + (1 - b1) g            v = b2 v + (1 - b2) g^2
-        rate = schedule(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
+        rate = learning_rate(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
         p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
 
     The decay is multiplied by the schedule *and* the bias correction, uses
     the weight before the step, and applies only to matrices: biases and gains
     have rank 1. Keras's AdamW differs in all three points. `training.step`
     clips the gradient by its global norm beforehand.
-
-    Args:
-        learning_rate: float or schedule.
-        beta_1, beta_2: float. Decay rates of the moments.
-        epsilon: float. Added to the uncorrected root of `v`.
-        weight_decay: float.
     """
 
     def __init__(
@@ -198,13 +182,7 @@ def adam_with_decay(
 ):
     """Return an `AdamWithDecay`; gin binds all arguments but `num_steps`.
 
-    Args:
-        num_steps: int. Steps of the whole training.
-        schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
-        peak_learning_rate, warmup_steps: see the schedules.
-        warmup_fraction: float. Warm-up as a fraction of all steps, if
-            `warmup_steps` is None.
-        beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
+    If `warmup_steps` is None, the warm-up takes `warmup_fraction` of all steps.
     """
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)

@@ -15,13 +15,10 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     than `micro_batch_size` sequences of full length.
 
     Args:
-        token_ids: tensor `[B, ..., T]`, or anything with such a shape.
-        micro_batch_size: int that divides `B` (`strategy.check_batch`), or
-            None for the whole batch at once.
+        token_ids: tensor `[B, ..., T]`. If `T` is unknown in a graph, the
+            number is an int32 scalar, else an int.
+        micro_batch_size: int, a divisor of `B`; None for the whole batch.
         full_length: int, or None to ignore the sequence length.
-
-    Returns:
-        int, or an int32 scalar in a graph in which `T` is unknown.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
     most = size // (micro_batch_size or size)
@@ -39,31 +36,20 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
 
 def split(batch, num_micro_batches):
     """Reshape each tensor of a batch: `[B, ...] -> [B / M, M, ...]`."""
-    return {
-        key: ops.reshape(
-            value,
-            (num_micro_batches, value.shape[0] // num_micro_batches)
-            + tuple(ops.shape(value)[1:]),
-        )
-        for key, value in batch.items()
-    }
+    found = {}
+    for key, value in batch.items():
+        size = value.shape[0] // num_micro_batches
+        shape = (num_micro_batches, size, *ops.shape(value)[1:])
+        found[key] = ops.reshape(value, shape)
+    return found
 
 
 def finish(sums, gradients, num_micro_batches, clip_norm):
-    """Turn sums over micro-batches into the logs and gradients of a step.
+    """Return logs and gradients of a step from sums over micro-batches.
 
-    A single factor averages the gradients and clips their global norm to
-    `clip_norm`.
-
-    Args:
-        sums: dict of float32 scalars, losses summed over micro-batches.
-        gradients: list of tensors, summed likewise.
-        num_micro_batches: int, or an int32 scalar.
-        clip_norm: float, 0 for no clipping.
-
-    Returns:
-        dict of the mean losses and of `gradient_norm` (before clipping), and
-        the list of the clipped mean gradients.
+    The logs are a dict of the mean losses and the `gradient_norm`. A single
+    factor averages the gradients and clips their global norm to `clip_norm`,
+    unless that is 0.
     """
     scale = 1.0 / ops.cast(num_micro_batches, "float32")
     squares = (ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)

@@ -77,37 +77,28 @@ class TrainStep:
             for variable, value in zip(self.non_trainable_variables, values)
         ]
 
-    def _accumulate(self, trainable, non_trainable, batches):
+    def _accumulate(self, trainable, starts, batches):
         """Return sums of losses and gradients, and the new random states."""
         compute = jax.grad(self._stateless_loss, has_aux=True)
         shared = {state.path for state in self.table_states}
-        starts = {
-            i: non_trainable[i]
-            for i, variable in enumerate(self.non_trainable_variables)
-            if variable.path in shared
-        }
+        is_shared = [v.path in shared for v in self.non_trainable_variables]
 
         def micro_step(carry, batch):
-            totals, sums, non_trainable = carry
-            non_trainable = [
-                starts.get(i, value) for i, value in enumerate(non_trainable)
+            totals, sums, states = carry
+            states = [
+                start if again else state
+                for again, start, state in zip(is_shared, starts, states)
             ]
-            gradients, (losses, non_trainable) = compute(
-                trainable, non_trainable, batch
-            )
+            gradients, (losses, states) = compute(trainable, states, batch)
             totals = [t + g for t, g in zip(totals, gradients)]
             sums = {key: sums[key] + losses[key] for key in sums}
-            return (totals, sums, non_trainable), None
+            return (totals, sums, states), None
 
-        start = (
-            [jax.numpy.zeros(v.shape, "float32") for v in trainable],
-            {key: jax.numpy.zeros(()) for key in self.loss_function.names},
-            non_trainable,
-        )
-        (totals, sums, non_trainable), _ = jax.lax.scan(
-            micro_step, start, batches
-        )
-        return sums, totals, non_trainable
+        totals = [jax.numpy.zeros(v.shape, "float32") for v in trainable]
+        sums = {key: jax.numpy.zeros(()) for key in self.loss_function.names}
+        carry = (totals, sums, starts)
+        (totals, sums, states), _ = jax.lax.scan(micro_step, carry, batches)
+        return sums, totals, states
 
     def _stateless_loss(self, trainable, non_trainable, batch):
         # Not the network's `stateless_call`, whose order of variables differs

@@ -1,7 +1,6 @@
 """`train_step` on TensorFlow: a while loop over micro-batches.
 
-Also `fit` and `predict` on several replicas, since those of Keras fail with
-several workers.
+Also `fit` and `predict` on several replicas: Keras's fail with several workers.
 """
 
 import functools
@@ -44,12 +43,12 @@ class TrainStep:
             callbacks.on_train_batch_begin(index)
             is_asked = stop is not None and stop.signal_name is not None
             with strategy_tensorflow.all_workers(strategy):
-                logs = self.distributed_step(
+                found = self.distributed_step(
                     batches, tf.constant(float(is_asked))
                 )
                 logs = {
                     name: float(strategy.experimental_local_results(value)[0])
-                    for name, value in logs.items()
+                    for name, value in found.items()
                 }
             if stop is not None:
                 stop.is_heard = logs.pop("stop_requests") > 0
@@ -119,11 +118,8 @@ class TrainStep:
         replica = tf.cast(context.replica_id_in_sync_group, "int64")
         # [seed, counter]: not aggregated, so each replica changes its own copy.
         offset = tf.stack([strategy_lib.seed_offset(replica), 0])
-        states = [
-            variable
-            for variable in self.non_trainable_variables
-            if variable.name == "seed_generator_state"
-        ]
+        variables = self.non_trainable_variables
+        states = [v for v in variables if v.name == "seed_generator_state"]
         for state in states:
             state.assign(state.value + offset)
         logs = self.train_step(batch)
@@ -144,10 +140,7 @@ class TrainStep:
         def score(batches):
             scores = strategy.run(self, (next(batches),))
             # [B / R, ...] of each replica -> [B, ...]
-            return {
-                name: strategy.gather(value, axis=0)
-                for name, value in scores.items()
-            }
+            return {k: strategy.gather(v, axis=0) for k, v in scores.items()}
 
         return tf.function(score, autograph=False)
 

@@ -10,8 +10,7 @@
 
 Each device is a replica: it holds all weights and processes an equal share of
 every batch. Losses and gradients are summed over the replicas before the
-gradient is clipped (`training.step`), so a step does not depend on the number
-of replicas.
+gradient is clipped, so a step does not depend on the number of replicas.
 """
 
 import contextlib
@@ -129,8 +128,7 @@ class Devices:
     def open(self):
         """Return the `Strategy`, the same one on every call in a process.
 
-        Call it before any computation: some devices can only be configured
-        then.
+        Call it before any computation, while devices can be configured.
         """
         backend = keras.config.backend()
         names = ("none", *STRATEGIES[backend])
@@ -177,10 +175,8 @@ def _check_compiler(strategy_name):
         # Such as "ccache g++".
         name, *_ = os.environ.get("CXX", "").split() or [usual]
         if shutil.which(name) is None:
-            why = (
-                f"torch compiles with {name}, which is not installed (another "
-                "one can be named in the environment variable CXX)"
-            )
+            why = f"torch compiles with {name}, which is not installed"
+            why += " (the environment variable CXX can name another)"
     if why:
         raise errors.InputError(
             f"`jit_compile` is True, but {why}: add --set "

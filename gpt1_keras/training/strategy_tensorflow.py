@@ -42,8 +42,8 @@ class TensorFlowStrategy(strategy_lib.Strategy):
 class MultiWorker(TensorFlowStrategy):
     """Replicas of several processes; only the chief writes to the workdir.
 
-    The other processes use temporary folders with copies of its records, so
-    that all make the same decisions and the same steps.
+    The others use temporary folders with copies of its records, so that all
+    make the same decisions.
     """
 
     def __init__(self, strategy):
@@ -119,8 +119,7 @@ def tpu(devices):
             f"TPU {devices.tpu!r} cannot be used ({reason}): give its name, "
             "'local' on the machine that has it, or another `strategy_name`"
         ) from None
-    _check_count(devices, found, f"TPU {devices.tpu!r} has", "cores")
-    return found
+    return _checked(found, devices, f"TPU {devices.tpu!r} has", "cores")
 
 
 def multi_worker(devices):
@@ -140,16 +139,17 @@ def multi_worker(devices):
     finally:
         if is_main:
             signal.signal(signal.SIGINT, handler)
-    _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
-    return found
+    return _checked(found, devices, "the workers of TF_CONFIG have", "devices")
 
 
-def _check_count(devices, found, owner, kind):
-    if devices.num_replicas not in (None, found.num_replicas):
+def _checked(strategy, devices, owner, kind):
+    """Return the strategy if it has as many replicas as were asked for."""
+    if devices.num_replicas not in (None, strategy.num_replicas):
         raise errors.InputError(
             f"`num_replicas` is {devices.num_replicas}, but {owner} "
-            f"{found.num_replicas} {kind}: give None"
+            f"{strategy.num_replicas} {kind}: give None"
         )
+    return strategy
 
 
 @contextlib.contextmanager

@@ -143,7 +143,7 @@ TASK_DAMAGES = {
     "no head": (lambda p: (p / "task.weights.h5").unlink(), "task.weights.h5"),
     "odd transform": (
         configure("task", "preprocessor", transform="pad"),
-        "transform is 'pad': give one of",
+        "no transform 'pad'",
     ),
     "labels are a score": (
         configure("task", "preprocessor", score_range=[0, 5]),
