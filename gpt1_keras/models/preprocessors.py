@@ -191,7 +191,8 @@ class GPT1TaskPreprocessor(
 
     Args:
         transform: str. Name of a function of `data.transforms`.
-        sequence_length, task: int and str. Longest sequence, the task's name.
+        sequence_length: int. Longest sequence.
+        task: str. Name of the task.
         label_words: list of str, the class names; empty for choices and
             scores.
         score_range: list of two numbers for a score, else None.

@@ -75,8 +75,7 @@ class WarmupHold(_WarmupSchedule):
 class AdamWithDecay(keras.optimizers.Optimizer):
     """Adam with a weight decay that is multiplied by the rate of its update.
 
-    With `t` the number of steps before this one, and beta_1 and beta_2 as b1
-    and b2:
+    With `t` the number of steps before this one:
 
         m = b1 m + (1 - b1) g            v = b2 v + (1 - b2) g^2
         rate = learning_rate(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
@@ -86,6 +85,12 @@ class AdamWithDecay(keras.optimizers.Optimizer):
     the weight before the step, and applies only to matrices: biases and gains
     have rank 1. Keras's AdamW differs in all three points. `training.step`
     clips the gradient by its global norm beforehand.
+
+    Args:
+        learning_rate: float or schedule.
+        beta_1, beta_2: float. Decay rates `b1` and `b2` of the moments.
+        epsilon: float. Added to the uncorrected root of `v`.
+        weight_decay: float.
     """
 
     def __init__(

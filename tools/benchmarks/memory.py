@@ -5,6 +5,7 @@ all at once. Each is a process of its own; its libraries are counted.
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -58,6 +59,9 @@ def run():
             networks.random_transformers_lm(sizes), ids, False, num_steps=_STEPS
         )
     else:
+        if os.environ.get("KERAS_BACKEND", "tensorflow") == "tensorflow":
+            # TensorFlow Lite would import it where it is installed.
+            sys.modules["jax"] = None
         import keras
 
         keras.config.set_dtype_policy("mixed_bfloat16")

@@ -19,7 +19,7 @@ _DROPOUT = 0.1
 # Steps of one timing, so that starting `fit` does not count, and sequences.
 _STEPS = {"cpu": 4, "cuda": 20}
 _BATCH_SIZE = {"cpu": 4, "cuda": 32}
-_SOFTMAX_CHUNK = {"cpu": 512, "cuda": 2048}
+_SOFTMAX_CHUNK = {"cpu": 512, "gpu": 2048}
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
 
 
@@ -86,15 +86,14 @@ def ours(backbone, ids, *, num_steps, micro_batch_size=None, jit_compile=False):
         micro_batch_size: int, sequences per forward pass; None: all.
         jit_compile: bool. See `strategy.Devices`.
     """
+    from gpt1_keras import device
     from gpt1_keras.data import loaders
     from gpt1_keras.models import task_model
     from gpt1_keras.training import learner
     from gpt1_keras.training import losses
     from gpt1_keras.training import optimizers
 
-    loss = losses.LanguageModelLoss(
-        chunk_size=_SOFTMAX_CHUNK[networks.torch_device()]
-    )
+    loss = losses.LanguageModelLoss(chunk_size=_SOFTMAX_CHUNK[device.kind()])
     trained = learner.Learner(
         task_model.GPT1TaskModel(backbone),
         loss=loss,
