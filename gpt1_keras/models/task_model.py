@@ -154,6 +154,12 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
         x, _, batch_size, _ = _chain(x, None, batch_size, None)
         return super().predict(x, batch_size, **options)
 
+    def preprocess_samples(self, x, y=None, sample_weight=None):
+        """Preprocess raw strings; pass preprocessed arrays through."""
+        if isinstance(x, dict) and "token_ids" in x:
+            return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+        return super().preprocess_samples(x, y, sample_weight)
+
     def predict_step(self, *arguments):
         name = "hidden" if self.head is None else "logits"
         found = super().predict_step(*arguments)

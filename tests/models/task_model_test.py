@@ -211,6 +211,10 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     expected = logits(model, model.preprocessor(texts))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert found[:2].argmax(-1).tolist() == [0, 1]
+    # Arrays that the preprocessor made are taken as they are.
+    inputs = model.preprocessor(texts)
+    found = model.predict(inputs, batch_size=2, verbose=0)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
     # Of the batches, only the first two are equally long.
     given = {"batch_size": 1, "validation_split": 0.25, "shuffle": False}
     given |= {"sample_weight": np.zeros(4), "verbose": 0}
