@@ -62,8 +62,8 @@ class WordRules(tf.Module):
         before, rest, after, _ = tf.while_loop(
             lambda before, rest, after, place: tf.size(place) > 0,
             self._take,
-            [nothing, parts, nothing, tf.range(tf.size(parts))],
-            shape_invariants=[tf.TensorShape([None])] * 4,
+            (nothing, parts, nothing, tf.range(tf.size(parts))),
+            shape_invariants=(tf.TensorShape([None]),) * 4,
             maximum_iterations=_ROUNDS,
         )
         words = tf.strings.join([before, self._middle(rest), after])

@@ -40,7 +40,17 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class WarmupLinear(_WarmupSchedule):
-    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`, at first 0."""
+    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`.
+
+    Examples:
+        The first step has rate 0, as in the released code:
+
+        >>> schedule = WarmupLinear(
+        ...     peak_learning_rate=1.0, num_steps=100, warmup_steps=10
+        ... )
+        >>> [round(float(schedule(step)), 3) for step in (0, 5, 10, 50, 100)]
+        [0.0, 0.475, 0.9, 0.5, 0.0]
+    """
 
     def _shape(self, x, rising, warming):
         return ops.where(warming, rising, 1.0) * (1.0 - x)

@@ -29,5 +29,5 @@ def test_page_and_result_have_each_token(tiny, tmp_path):
 
 def test_a_binary_file_is_refused(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\0b")
-    with pytest.raises(errors.InputError, match="`text_file`.*is binary"):
-        tiny_runs.view(tmp_path, "none", text_file=tmp_path / "a.txt")
+    with pytest.raises(errors.InputError, match="TEXT_FILE.*is binary"):
+        tiny_runs.run("view", "none", tmp_path, TEXT_FILE=f"{tmp_path}/a.txt")
