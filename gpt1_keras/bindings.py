@@ -67,7 +67,7 @@ class Bindings:
     parameters: dict  # {"scope/function.parameter": value}
     # {name in the text: the module it stands for}
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro or parameter: where it was bound, "gin/pretrain.gin, line 3"}
+    # {macro or parameter: where it was bound, as "gin/pretrain.gin, line 3"}
     places: dict = dataclasses.field(default_factory=dict, compare=False)
     # Modules outside `public_names` whose functions gin files may use.
     allowed: tuple = dataclasses.field(default=(), compare=False)
@@ -96,7 +96,7 @@ class Bindings:
         return any(f"{module}.".startswith(f"{a}.") for a in self.allowed)
 
     def signature(self, function):
-        """Return {parameter: `inspect.Parameter`} of a function's name."""
+        """Return a function's {parameter: `inspect.Parameter`}; see `find`."""
         found = self.find(function)
         return {} if found is None else public_names.parameters(found)
 
@@ -175,7 +175,7 @@ class Bindings:
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        References in a parameter are followed if `is_followed(its name)`.
+        References in a parameter are followed if `is_followed(parameter)`.
         """
         found, waiting = set(), references(self.run)
         while waiting:
@@ -206,9 +206,9 @@ class Bindings:
     def recipe(self, *, with_paths=False):
         """Return the recipe as {parameter: text of its value}.
 
-        It lacks parameters marked as `checks.NotRecipe`, functions that only
+        It omits parameters marked as `checks.NotRecipe`, functions that only
         these refer to, and values equal to the default. Macros are replaced by
-        their values. Without `with_paths`, a path is only given or not given.
+        their values. Without `with_paths`, it says only that a path is given.
         """
 
         def declared(name):
@@ -303,7 +303,9 @@ def differences(old, new, *, with_paths=False):
     """
     found = {}
     first, second = (side.recipe(with_paths=with_paths) for side in (old, new))
-    for name in sorted({name for name, _ in first.items() ^ second.items()}):
+    for name in sorted(first.keys() | second.keys()):
+        if first.get(name) == second.get(name):
+            continue
         before, after = old.bound.get(name), new.bound.get(name)
         macros = old.macros_in(before), new.macros_in(after)
         may_explain = None in (before, after) or macros[0] == macros[1]

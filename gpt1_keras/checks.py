@@ -2,8 +2,8 @@
 
 Parameters of runs and fields of a `value_object` are annotated with the types
 below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks what gin
-files say before anything starts, a value object its own fields when it is
-created. `NotRecipe` and `Location` tell what is part of a run's identity.
+files say before anything starts; a value object checks its own fields when it
+is created. `NotRecipe` and `Location` tell what is part of a run's identity.
 """
 
 import collections.abc
@@ -23,12 +23,12 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    # Bounds of a number, or of the length of a text, tuple or dict.
+    # Bounds of a number or of a length; `above` and `below` are exclusive.
     low: float | None = None
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    recipe: bool = True  # do data, model or measurements depend on the value?
+    recipe: bool = True  # whether data, model or measurements depend on it
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
     is_unique: bool = False  # no item of the tuple occurs twice
@@ -101,7 +101,7 @@ def value_object(cls):
 
 
 def check(name, value, annotation, shown=UNKNOWN):
-    """Refuse a value (in the message, `shown`) that `annotation` forbids."""
+    """Refuse a value that `annotation` forbids; quote `shown`, if given."""
     if not fits(value, annotation):
         shown = errors.shortened(repr(value if shown is UNKNOWN else shown))
         remedy = f"give {_describe(annotation)}"
@@ -117,7 +117,7 @@ def marks(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`, or refuse it and name the nearest `kind`."""
+    """Return `known[name]`, or refuse it and suggest the nearest `kind`."""
     if isinstance(name, str) and name in known:
         return known[name]
     advice = did_you_mean(str(name), known)

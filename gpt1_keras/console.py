@@ -23,9 +23,10 @@ _NOISE = re.compile(
 def bar(description, total, *, done=0):
     """Show the progress of a task and the remaining time.
 
-    `total` is in any unit; a resumed run has `done` a part of it. Without a
-    terminal, and for one unit, a line is printed every 20 seconds. Yields
-    `advance(amount, note="")`; the note, such as the loss, stands by the bar.
+    `total` is in any unit, and `done` the part that a killed run has finished.
+    Without a terminal, and for a task of one unit, a line is printed every 20
+    seconds instead of a bar. Yields the function `advance(amount, note="")`;
+    the note, such as the loss, stands by the bar.
     """
     terminal = console.Console(stderr=True)
     is_bar = terminal.is_terminal and total > 1

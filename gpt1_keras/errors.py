@@ -1,7 +1,7 @@
 """The exceptions that `gpt1_keras.main` turns into an exit status and a line.
 
 The line says what is wrong, where, and what to do. `outcome` has lines for some
-other exceptions. The rest are defects of the program: they show a traceback.
+other exceptions, too. The rest are defects of the program, with a traceback.
 """
 
 import contextlib
@@ -83,7 +83,7 @@ def report(error):
 
 @contextlib.contextmanager
 def after_signal(name):
-    """Raise KeyboardInterrupt for a library's failure after a signal.
+    """Turn a library's failure after a signal into KeyboardInterrupt.
 
     A library may swallow the exception of a signal handler, or lose helper
     processes that the same signal ends, and then raise an error of its own.

@@ -21,13 +21,13 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def cache_root():
-    """Return the folder for everything that is prepared on first use."""
+    """Return the cache folder, for what is prepared on first use."""
     root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
     return user_path("GPT1_KERAS_CACHE", root)
 
 
 def user_path(label, value):
-    """Return a user's path, which need not exist; expand a leading `~`."""
+    """Expand `~` in a user's path, which messages call `label`; return it."""
     if not str(value).strip():
         raise errors.InputError(f"{label} is empty: give a path")
     try:
@@ -164,7 +164,7 @@ FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
-    """Raise ValueError unless a dict has these {name: type}, ints from 0 on."""
+    """Raise ValueError unless a dict has {name: type}, and no int below 0."""
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
         is_right = type(value) is kind
@@ -210,7 +210,7 @@ def check_seal(directory):
 def new_folder(directory):
     """Replace `directory` by a new folder, which appears only when complete.
 
-    Yields a temporary folder `.NAME.tmp` beside it, which an exception removes.
+    Yields a temporary folder `.NAME.tmp` beside it. An exception removes that.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
@@ -251,7 +251,7 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
     """Lock an existing folder against other processes of this program.
 
     The kernel releases the lock, on its file `name`, when the process ends,
-    however it ends. Without `wait`, InputError if another process holds it.
+    however it ends. Without `wait`, raises InputError if another one holds it.
     """
     # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:
@@ -267,7 +267,7 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError:
             logging.warning(
-                "%s: no locks on its file system; start no other process there",
+                "%s: this file system has no locks; start no other run there",
                 directory,
             )
         yield

@@ -149,5 +149,5 @@ def former_dial(name):
 
 @functools.cache
 def parameters(function):
-    """Return {name: `inspect.Parameter`}, annotations evaluated."""
+    """Return a function's {name: `inspect.Parameter`}; evaluate annotations."""
     return dict(inspect.signature(function, eval_str=True).parameters)

@@ -41,7 +41,7 @@ def read(workdir):
 
 
 def check_inputs(path, digests):
-    """Write {name of an input: digest} to a file; refuse others that it has."""
+    """Record {name of an input: digest} in a file; refuse a changed input."""
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:

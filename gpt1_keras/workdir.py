@@ -113,7 +113,8 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    Then a new workdir has no newer file; an extended one still has its result.
+    It has done nothing if a new workdir has no newer file, or an extended one
+    still has its result.
     """
     config = pathlib.Path(directory) / CONFIG
     if before and results.path(directory).exists():

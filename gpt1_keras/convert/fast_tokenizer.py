@@ -1,7 +1,7 @@
 """This package's tokenizer, imitated with the `tokenizers` library.
 
 transformers loads it from `tokenizer.json`; its own OpenAI GPT tokenizer splits
-contractions, quotes and line breaks differently. Instead of spaCy, regular
+contractions, quotes and line breaks differently. In place of spaCy, regular
 expressions that match between two characters insert spaces where it would
 split. Texts that ftfy repairs, and rare special cases, still get other ids.
 """

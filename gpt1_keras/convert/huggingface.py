@@ -155,7 +155,8 @@ def _network_tensors(directory):
         found.setdefault(_TOKENS, output), output
     ):
         raise errors.InputError(
-            f"{directory}: {_OUTPUT} differs from {_TOKENS}; GPT-1 ties them"
+            f"{directory}: {_OUTPUT} differs from {_TOKENS}; GPT-1 ties them,"
+            " so this model cannot be converted"
         )
     return found
 
@@ -190,7 +191,8 @@ def write(model, directory):
     delimiter and extract tokens.
 
     Args:
-        model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor.
+        model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor; its
+            vocabulary must be byte-pair.
         directory: path of a new or empty folder.
 
     Raises:

@@ -85,7 +85,8 @@ def causal_lm(tokenizer, values, directory, **sizes):
             )
         if not np.isfinite(value).all():
             raise errors.InputError(
-                f"{directory}: {name} contains NaN or infinity: download again"
+                f"{directory}: {name} contains NaN or infinity: download it"
+                " again"
             )
         own[name].assign(value)
     return builders.gpt1_causal_lm(network, tokenizer)

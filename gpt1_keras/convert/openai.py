@@ -25,7 +25,7 @@ _HEAD_DIM = 64
 def read(directory, *, num_heads=None):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    No file states `num_heads`; None: heads of width 64, as released.
+    No file states `num_heads`; None gives heads of width 64, as released.
     """
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)

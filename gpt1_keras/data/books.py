@@ -19,7 +19,7 @@ from gpt1_keras.text import subwords
 CLEANING = 2
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
-_HEAD_BYTES = 1 << 20  # in which the width of lines is measured
+_HEAD_BYTES = 1 << 20  # where the line width is measured
 _START, _END = (
     re.compile(marker.pattern.encode(), re.IGNORECASE | re.MULTILINE)
     for marker in (paragraphs.START, paragraphs.END)
@@ -155,9 +155,9 @@ def check_all(files):
 def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 
-    A piece ends at the first blank line in the megabyte after `piece_bytes`, or
-    else line end, or else space; the last one where Project Gutenberg's licence
-    begins.
+    A piece ends at the first blank line in the megabyte after `piece_bytes`;
+    without one, at the first line end, or else space. The last piece ends where
+    Project Gutenberg's licence begins.
     """
     size = pathlib.Path(path).stat().st_size
     starts = [0]

@@ -1,8 +1,8 @@
 """Pieces of books to token ids or word counts, in processes or with Beam.
 
 The ids of each piece are written to a file, where a resumed run finds them.
-With Apache Beam, many machines encode. They must share a file system with the
-books and files, and this package must be installed on each.
+With Apache Beam, many machines encode. Books and files must be on a file system
+that all of them share, and this package must be installed on each.
 """
 
 import collections
@@ -157,8 +157,8 @@ def in_beam(runner, options=()):
     """Return a function to replace `in_processes`, which uses Apache Beam.
 
     It calls `function(*task)` for all tasks, then yields their total size.
-    `runner` is a name such as "FlinkRunner"; `options` are a list of str, such
-    as "--direct_num_workers=4".
+    `runner` is a name such as "FlinkRunner"; `options` is a list of str such as
+    "--direct_num_workers=4".
     """
     try:
         import apache_beam as beam

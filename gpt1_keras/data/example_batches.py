@@ -28,9 +28,9 @@ class TrainingExamples:
     the batches of the epoch are shuffled. A pool of one batch is the paper's
     plain random order. Fewer examples than one batch raise InputError.
 
-    `encoded` are `EncodedExamples`, `labels` `[N, ...]` an array, and
-    `bucket_lengths` the possible values of `T`; a batch of longer sequences is
-    as long as its longest.
+    `encoded` is an `EncodedExamples`, `labels` an array `[N, ...]`, and
+    `bucket_lengths` has the possible values of `T`; a batch of longer sequences
+    is as long as its longest.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: int.

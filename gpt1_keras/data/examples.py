@@ -41,7 +41,7 @@ class Example:
 
 
 def sha256(examples, *, with_given=False):
-    """Return a digest of a list of `Example` in this order.
+    """Return a digest of a list of `Example`; their order matters.
 
     `with_given` includes `line` and `given` of the user's own rows.
     """
@@ -56,7 +56,8 @@ def sha256(examples, *, with_given=False):
 def draw_subset(examples, count, *, seed=0):
     """Return `count` random examples of a list, in its order; None: all.
 
-    Not the first ones, because files are sorted, such as RACE by school.
+    They are not the first ones, because files are sorted: RACE, for example, by
+    school.
     """
     if count is None:
         return examples

@@ -39,7 +39,8 @@ def in_graph(function, spec):
 
     def call(number):
         found = tf.numpy_function(read, [number], dtypes)
-        return dict(zip(spec, map(tf.ensure_shape, found, shapes)))
+        found = map(tf.ensure_shape, found, shapes)
+        return dict(zip(spec, found))
 
     return call
 
@@ -50,7 +51,7 @@ def prefetched(dataset, num_steps):
 
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_steps))
     options = tf.data.Options()
-    # Its thread can keep a finished iterator from closing for up to a minute.
+    # The tuning thread can keep a finished iterator open for up to a minute.
     options.autotune.enabled = False
     return dataset.prefetch(_PREFETCHED_BATCHES).with_options(options)
 

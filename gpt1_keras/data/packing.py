@@ -31,7 +31,7 @@ class Candidates(typing.NamedTuple):
 
     # Ids, at least one: the first token of a text is predicted from nothing.
     prefix: list
-    # Pairs of lists of ids: those that are only read, those that are scored.
+    # Pairs of lists of ids: those only read, and those scored.
     continuations: list
     num_cut: int = 0  # tokens that truncation removed before the prefix
 
@@ -138,7 +138,7 @@ class PackedExamples(examples.EncodedExamples):
 
 
 def _split(candidates):
-    """Return the common prefix of lists of ids, and the rests, not empty."""
+    """Return the common prefix of lists, and the rest (not empty) of each."""
     start = len(os.path.commonprefix(candidates))
     start = min(start, min(map(len, candidates)) - 1)
     return candidates[0][:start], [ids[start:] for ids in candidates]
@@ -160,7 +160,7 @@ def _empty(batch_size, length):
 
 
 def _place(arrays, row, prefix, branches):
-    """Write a prefix and its branches into a row; return the branches' ends."""
+    """Write a prefix and its branches into a row; return where each ends."""
     token_ids, position_ids, branch, predictor, _ = (
         arrays[name][row] for name in NAMES
     )

@@ -93,7 +93,8 @@ def unwrap(block, width):
 
     Prose becomes one paragraph. Verse, addresses and tables, whose lines end
     early and begin with capitals, keep their lines. In books without blank
-    lines, a short line that ends a sentence also ends its paragraph.
+    lines, a short line that ends a sentence also ends its paragraph. `width` is
+    that of `measure_width`.
     """
     block = [line.rstrip() for line in block]
     pairs = list(zip(block, block[1:]))

@@ -80,7 +80,7 @@ def prepare(
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
         distribute: `encode.in_processes`, or what `encode.in_beam` returns.
-        wait: bool. Wait for another process that uses the folder.
+        wait: bool. Whether to wait while another process uses the folder.
     """
     if not isinstance(files, dict):
         output = pathlib.Path(directory).resolve()
@@ -245,7 +245,7 @@ def _save(tokenizer, directory, **identity):
 
 
 def tokenizer_of(directory, recipe, *, sha256):
-    """Return a recipe's or else a prepared folder's tokenizer, of this hash."""
+    """Return the tokenizer of a recipe or else a folder; check its hash."""
     tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
         directory / shards.TOKENIZER
     )

@@ -123,7 +123,7 @@ class Split:
         )
 
     def read(self, book, start, end):
-        """Return tokens `start` to `end`, at most, of a book: int32 `[n]`."""
+        """Return tokens `start` to `end` of a book, or to its end, int32."""
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
         place, done = self._places[book] + int(start), 0

@@ -65,7 +65,10 @@ class PooledWindows(windows_lib.TrainingWindows):
         return int(self.books[row]), start / max(last, 1)
 
     def order(self, pool):
-        """Return the order of a pool's windows, numbered as in the stream."""
+        """Return the order in which a pool's windows are read, int64 `[K]`.
+
+        Windows are numbered as in the stream.
+        """
         first = pool * self.pool_books
         count = self._before(first + self.pool_books) - self._before(first)
         keys = windows_lib.hash_of(self._seed, 4, pool)
@@ -165,7 +168,7 @@ class RawTextBatches:
 
 @dataclasses.dataclass
 class RawCorpus:
-    """A corpus in place of `shards.Shards` (see `open_raw`)."""
+    """A corpus that is tokenised during training, in place of `Shards`."""
 
     directory: pathlib.Path
     index: dict  # the content of `raw_corpus.json`
@@ -198,9 +201,9 @@ def open_raw(corpus, recipe, *, pool_books):
     """Return (`RawCorpus`, `Tokenizer`) of books tokenised during training.
 
     Arguments, tokenizer and held-out books are those of `prepare.open_corpus`,
-    but held-out books that share text with training books stay held out: to
-    find them, one needs the ids of all books. The windows of `pool_books` books
-    are shuffled together.
+    but held-out books that share text with training books stay held out: only
+    the ids of all books would show them. The windows of `pool_books` books are
+    shuffled together.
     """
     files = books.find_books([pathlib.Path(corpus).expanduser()])
     directory = prepare.cache_folder("raw", files, recipe)
@@ -235,9 +238,11 @@ def _make_index(directory, files, recipe):
             directory / "held_out",
             prepare.Recipe(tokenizer),
         )
-    sample = train[:: -(-len(train) // _SAMPLE_BOOKS)]
-    starts = (books.read_piece(books.cut(book.path)[0]) for book in sample)
-    texts = [next(encode.groups(p, _SAMPLE_CHARACTERS), "") for p in starts]
+    texts = []
+    for book in train[:: -(-len(train) // _SAMPLE_BOOKS)]:
+        paragraphs = books.read_piece(books.cut(book.path)[0])
+        groups = encode.groups(paragraphs, _SAMPLE_CHARACTERS)
+        texts.append(next(groups, ""))
     tokens = sum(map(len, tokenizer.encode_batch(texts)))
     num_bytes = sum(len(text.encode("utf-8")) for text in texts)
     return {

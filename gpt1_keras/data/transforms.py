@@ -102,9 +102,9 @@ def multiple_choice(
     |------|-----------|---------|------------------------------------|
     | 5 6  | 7         | 8, 9 8  | `s 5 6 7 $ 8 e`, `s 5 6 7 $ 9 8 e` |
 
-    The paper does not say how long documents are handled. Here the document is
-    truncated by the same amount for all choices, so that they share everything
-    before the delimiter. Choices are truncated only beyond
+    The paper does not say how long documents are handled. Here their end is
+    truncated, by the same amount for all choices, so that these share
+    everything before the delimiter. Choices are truncated only beyond
     `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
     beside the longest choice.
     """

@@ -31,7 +31,7 @@ def _mix(values):
 
 
 def shuffled(size, *key):
-    """Return 0 .. size-1 in the random order of a key of integers, int64."""
+    """Return int64 0 .. size-1 in random order; integers `key` are the seed."""
     return np.argsort(hash_of(*key, np.arange(size)), kind="stable")
 
 

@@ -59,9 +59,10 @@ class Run:
 
     @property
     def row(self):
-        """The row of table 5: "full", or what differs, joined by " + ".
+        """The row of table 5: "full", or what differs.
 
-        That is "lstm", "no_pretraining", "transferred_3", "no_auxiliary_lm".
+        One or more of "lstm", "no_pretraining", "transferred_3" and
+        "no_auxiliary_lm", joined by " + ".
         """
         weight = self.result.get("lm_loss_weight")
         if self.backbone is None or weight is None:
@@ -77,7 +78,10 @@ class Run:
         return " + ".join(names) or "full"
 
     def metrics(self, split="dev"):
-        """Return metrics on "train", "test" or "dev" (the result's), or {}."""
+        """Return the metrics of a split as shares in 0..1, {} if it has none.
+
+        "dev" is the split of the result; "train" and "test" need not be there.
+        """
         found = self.result.get("test", {}) if split == "test" else self.result
         name = "train_metrics" if split == "train" else "metrics"
         return found.get(name) or {}

@@ -48,7 +48,7 @@ FILES = {  # by task
 def write(directory, predictions, *, num_rows=None):
     """Write the TSV files to a folder and pack them into a zip.
 
-    `predictions` are {key of `FILES`: labels or, for "stsb", numbers}, in the
+    `predictions` is {key of `FILES`: labels or, for "stsb", numbers}, in the
     order of the test rows; other tasks get the filler. `num_rows` is {task:
     number of test rows} where that is not the official one. Returns the path of
     the zip, and a list of the filled tasks.

@@ -26,7 +26,7 @@ def score(
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
         stride: see `Evaluation`; reduced to `sequence_length - 1` if larger.
-        tokens: int. Tokens to score, from the beginnings of the texts, or None.
+        tokens: int. Tokens to score, from the beginnings of texts; None: all.
 
     Returns:
         dict of `loss` (nats per token), `perplexity` per token,

@@ -53,7 +53,8 @@ def confusion(targets, predictions, class_names):
     predictions), `classes` is {name: dict of precision, recall, F1 and support,
     the number of labels}.
     """
-    pair, labels = (targets, predictions), range(len(class_names))
+    pair = (targets, predictions)
+    labels = range(len(class_names))
     counts = sklearn.metrics.confusion_matrix(*pair, labels=labels)
     scores = sklearn.metrics.precision_recall_fscore_support(
         *pair, labels=labels, zero_division=0.0
@@ -79,7 +80,8 @@ def matthews_and_accuracy(targets, predictions):
 
 def pearson_and_spearman(targets, predictions):
     """Return the correlations of scores and of their ranks (STS-B)."""
-    pair, found = (targets, predictions), {"pearson": 0.0, "spearman": 0.0}
+    pair = (targets, predictions)
+    found = {"pearson": 0.0, "spearman": 0.0}
     if np.isfinite(pair).all() and not any(map(_is_constant, pair)):
         with warnings.catch_warnings():
             # Nearly constant predictions cause a warning and may yield NaN.
@@ -90,7 +92,7 @@ def pearson_and_spearman(targets, predictions):
 
 
 def area_under_curve(targets, scores):
-    """Return the area under the ROC curve of classes 0 and 1; of one, 0.5."""
+    """Return the area under the ROC curve; 0.5 if all targets are equal."""
     found = 0.5
     if not _is_constant(targets):
         found = sklearn.metrics.roc_auc_score(targets, scores)
@@ -100,7 +102,7 @@ def area_under_curve(targets, scores):
 def matthews_threshold(targets, scores):
     """Choose the threshold with the highest Matthews correlation.
 
-    Class 1 of 0 and 1 is predicted where `score >= threshold`. Thresholds lie
+    Class 1 (not 0) is predicted where `score >= threshold`. Thresholds lie
     halfway between neighbouring scores, so that rounding moves no example
     across; of equally good ones the lowest is chosen.
 

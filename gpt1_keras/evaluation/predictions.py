@@ -8,7 +8,7 @@ Its columns, except those that would be empty in all rows:
   benchmark, `row`: the position of the example in its split, from 0;
 - `label`, `prediction`: class names, indices of choices, or scores;
 - `error`: 1 for a wrong class or choice and 0 for the right one; for a score,
-  its distance from the label;
+  its distance from the label; empty, like `label`, if that is unknown;
 - `prediction_probability`, `label_probability`;
 - `probability_of_NAME`: one for each class or choice;
 - all columns of the user's own file except the label, as given (called
@@ -44,7 +44,7 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
         labels: `N` indices of classes or choices, or scores; None if unknown.
         predictions: array `[N]`: int, or float for scores.
         probabilities: float array `[N, Y]`; None for a regression.
-        names: `Y` str of the logits; their indices from 0 if empty.
+        names: `Y` str, of the probabilities; if empty, their indices from 0.
     """
     rows, badness = [], []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
@@ -52,9 +52,9 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
         names = names or [str(i) for i in range(len(shares))]
         bad, judged = _judge(label, predictions[i], shares, names)
         place = {"row": i} if example.line is None else {"line": example.line}
-        shares = zip(names, shares)
-        shares = {f"probability_of_{k}": _number(v) for k, v in shares}
-        rows.append(place | judged | shares)
+        pairs = zip(names, shares)
+        judged |= {f"probability_of_{k}": _number(v) for k, v in pairs}
+        rows.append(place | judged)
         badness.append(bad)
     own, given = _filled(rows), list(map(_given, examples))
     columns, named = _filled(given), {}

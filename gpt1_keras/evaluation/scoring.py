@@ -46,7 +46,7 @@ class Labelled:
     batch_size: int  # examples per forward pass
     bucket_lengths: tuple  # see `data.example_batches`
     name: str  # for messages
-    share_prefix: bool = False  # candidates share a row (`data.packing`)
+    share_prefix: bool = False  # whether candidates share a row (`packing`)
 
     @functools.cached_property
     def encoded(self):

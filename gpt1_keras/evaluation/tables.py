@@ -151,7 +151,7 @@ def span(metric, values):
 
 
 def number(value):
-    """Return four significant digits, or a whole number; None as ""."""
+    """Return a whole number, or four significant digits; None as ""."""
     if value is None:
         return ""
     is_whole = isinstance(value, int) or abs(value) >= 1000

@@ -62,7 +62,8 @@ def _fit(task, features, dev_features, train, c):
     labels = [task.label_space.value(example) for example in train]
     if len(set(labels)) == 1:  # Logistic regression refuses a single class.
         return np.full(dev_features.shape[0], labels[0])
-    model = linear_model.LogisticRegression(C=c, max_iter=1000)
     if task.label_space.score_range:
         model = linear_model.Ridge()
+    else:
+        model = linear_model.LogisticRegression(C=c, max_iter=1000)
     return model.fit(features, labels).predict(dev_features)

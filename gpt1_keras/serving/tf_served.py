@@ -1,7 +1,8 @@
 """Served models, compared with the Keras models that they must agree with.
 
-Each has a `server` (`tf_saved_model`), `requests` to check it with, `compare`,
-the Keras `network`, and `name` and `labels` for the model card.
+Each has a `server` (`tf_saved_model`), the Keras `network`, `requests` to check
+the server with, `compare`, which compares the answers of both, and `name` and
+`labels` for the model card.
 """
 
 import itertools

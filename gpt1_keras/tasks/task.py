@@ -30,7 +30,7 @@ class LabelSpace(abc.ABC):
 
     num_outputs = 1  # `Y`: logits for each example (or candidate)
     class_names = ()  # of str; empty unless there are classes
-    output_names = ()  # of str, of the logits; empty for choices, regression
+    output_names = ()  # str for each logit; () for choices and a regression
     score_range = None  # list of the lowest and the highest score, for scores
     loss = staticmethod(losses.cross_entropy)  # (labels, logits [N, Y]) -> [N]
     build_head = heads.SumHead  # or another class of `layers.heads`
@@ -176,7 +176,8 @@ class Task:
     reader: collections.abc.Callable  # (data_dir, split) -> list of Example
     transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
-    # Of `evaluation.metrics`; the first value, the paper's, selects the epoch.
+    # Of `evaluation.metrics`; its first value, the paper's metric, selects the
+    # best epoch.
     metric: collections.abc.Callable
     # Official numbers of train, dev and test examples (0: no split); None: any.
     row_counts: tuple | None = None
@@ -189,7 +190,7 @@ class Task:
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
-        """Return the examples of a split; warn if some are missing or new."""
+        """Return the examples of a split; warn of an unofficial number."""
         if self.row_counts is None:
             return self.reader(data_dir, split)
         counts = dict(zip(("train", "dev", "test"), self.row_counts))

@@ -152,8 +152,8 @@ class Reading(ZeroShotTask):
     """RACE: the answer that is likeliest after document and question.
 
     Document and question are joined without a delimiter, as in fine-tuning.
-    The paper does not say how long documents are handled. Here they lose their
-    beginning, far from the question, the same amount for all answers.
+    The paper does not say how long documents are handled. Here their beginning
+    is truncated, equally for all answers, because the question comes last.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -167,8 +167,8 @@ class PronounResolution(ZeroShotTask):
     """Winograd schemas: the candidate after which the rest is likeliest.
 
     Each candidate replaces the pronoun, with an 's if that is possessive. Only
-    the tokens after it are scored, the same ones for all candidates. If there
-    are none, the candidates' own tokens are scored.
+    the tokens after it are scored, which are the same for all candidates. If
+    there are none, the candidates' own tokens are scored.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -320,7 +320,8 @@ def task(name: checks.Column, label_words: _LabelWords | None = None):
     if label_words is None:
         return found
     words = [" ".join(word.lower().split()) for word in _flat(label_words)]
-    if not (isinstance(found, Sentiment) and len({"", *words}) > len(words)):
+    are_distinct = len(set(words)) == len(words)
+    if not isinstance(found, Sentiment) or "" in words or not are_distinct:
         raise errors.InputError(
             f"`label_words` are {label_words!r}: give each word to one class"
             " only, and words only to the zero-shot task 'sst2'"

@@ -49,7 +49,7 @@ class BytePair:
 
     Args:
         ids: dict from piece to id.
-        merges: list of (left, right) in the order learned.
+        merges: list of (left, right), the first learned first.
     """
 
     type = "bpe"
@@ -87,7 +87,8 @@ class WordPiece:
 
     Pieces inside a word start with `##`. A word that the vocabulary cannot
     spell, or of more than 100 characters, becomes `[UNK]`. A line break is
-    `[NEWLINE]`, since the file has one entry per line; words are in lower case.
+    `[NEWLINE]`, since the file has one entry per line; no word equals it, since
+    words are in lower case.
 
     Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 
@@ -151,7 +152,8 @@ def by_id(ids, path):
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
-            f"{path}: a vocabulary of {len(ids)} pieces needs ids 0, 1, 2 ..."
+            f"{path}: a vocabulary of {len(ids)} pieces needs the ids 0, 1, 2"
+            " ..., each once"
         )
     if re.search("[\ud800-\udfff]", "".join(ids)):
         raise errors.InputError(f"{path}: a piece is not valid UTF-8")
@@ -167,7 +169,8 @@ def read_merges(path):
         pair = tuple(line.split())
         if len(pair) != 2:
             raise errors.InputError(
-                f"{path}: line {number}: expected two pieces, not {line[:40]!r}"
+                f"{path}: line {number}: expected two pieces separated by a"
+                f" space, not {line[:40]!r}"
             )
         merges.append(pair)
     return merges

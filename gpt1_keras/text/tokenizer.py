@@ -119,7 +119,7 @@ class Tokenizer:
 
     Args:
         pieces: list of str, the vocabulary in the order of ids.
-        merges: list of (left, right) in the order learned; None: WordPiece.
+        merges: list of (left, right), the first learned first; None: WordPiece.
 
     Attributes:
         type: "bpe" or "wordpiece".

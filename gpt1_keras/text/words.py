@@ -162,7 +162,7 @@ def _join_line(tokens):
         else:
             left = _ATTACH_LEFT.fullmatch(token)
             right = _ATTACH_RIGHT.fullmatch(token)
-        if token == ",":  # between thousands, as in 3 , 000
+        if token == ",":  # It attaches to both in numbers such as 3 , 000.
             around = " ".join(tokens[max(index - 1, 0) : index + 2])
             right = re.search(r"\d , \d{3}$", around)
         is_half = (tokens[index - 1], token) in _SPLIT_IN_TWO

@@ -52,7 +52,7 @@ class Table(typing.NamedTuple):
 class Columns:
     """The names of a file's columns, by what they hold.
 
-    `choices` are a column for each choice, or one JSONL column of lists. With
+    `choices` names a column for each choice, or one JSONL column of lists. With
     `is_score`, labels are numbers. If `label` is None, no labels are read.
     """
 
@@ -92,8 +92,10 @@ def read_table(path, text="text"):
             is_utf8 = str(row) != rows_lib.NOT_UTF8
             remedy = advice if is_utf8 else "save the file as UTF-8"
             bad[line] = f"{row}; {remedy}"
-        else:  # A .txt file has no columns.
-            rows.append((line, {text: row} if kind == ".txt" else row))
+        elif kind == ".txt":  # It has no columns.
+            rows.append((line, {text: row}))
+        else:
+            rows.append((line, row))
     if not rows and not bad:
         raise errors.InputError(f"{path} has no rows: add examples to it")
     if kind == ".tsv":
@@ -124,14 +126,15 @@ _FORMATS = {
 def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
     """Return the rows of a `Table` as a list of Example.
 
-    Unusable rows are logged and raise InputError, as does a missing column.
+    A missing column raises InputError. So do unusable rows, which are logged,
+    unless `skipped` is given and other rows are left.
 
     Args:
         is_labelled: bool. Whether every row must have a label; if not, it is
             None where the column is missing or empty.
         known: `Known`. Rows with other labels cannot be used.
         skipped: list to which unusable rows are added as (file, line, what is
-            wrong, text), all str, if others are left; None: they raise.
+            wrong, text), all str.
     """
     rows, bad = _examples(table, columns, is_labelled)
     bad |= misfits(rows, known, columns.label)
@@ -299,7 +302,7 @@ def read_splits(
     """Read a train `Table` and up to two further files, all with labels.
 
     Without a dev file, the share `dev_fraction` of each class is held out, all
-    rows of the same text on one side, as determined by `seed`. `low` and `high`
+    rows of the same text on one side; `seed` determines which. `low` and `high`
     are the lowest and the highest possible score; None takes that of the
     training rows. For `skipped`, see `read_rows`. Returns ({split: list of
     Example}, `Known` of the training rows).
@@ -369,7 +372,7 @@ def _hold_out(path, rows, has_classes, fraction, seed):
 
 
 def _strata(rows, has_classes):
-    """Return {label: groups of rows of the same text}; "" without classes."""
+    """Return {label ("" without classes): groups of rows of the same text}."""
     strata = collections.defaultdict(list)
     for group in _by_text(rows).values():
         strata[group[0].label if has_classes else ""].append(group)
@@ -451,8 +454,8 @@ def warn_of_repetitions(path, rows):
     repeated = [group for group in _by_text(rows).values() if len(group) > 1]
     mixed = [group for group in repeated if len({r.label for r in group}) > 1]
     if repeated:
-        shown = (mixed or repeated)[0][:9]
-        shown = ", ".join(f"line {r.line} {r.label!r}" for r in shown)
+        first = (mixed or repeated)[0][:9]
+        shown = ", ".join(f"line {r.line} {r.label!r}" for r in first)
         logging.warning(
             f"{path}: {len(repeated)} repeated texts, in"
             f" {sum(map(len, repeated))} of {len(rows)} rows; {len(mixed)} of"

@@ -105,8 +105,8 @@ def read_cola(data_dir, split):
 def read_mnli(data_dir, split):
     """MNLI: does a premise entail a hypothesis?
 
-    dev and test are the groups "matched" and "mismatched" (genres that are not
-    in train), a file each; the latter may be missing.
+    dev and test have the groups "matched" and "mismatched" (genres that are not
+    in train), each from a file of its own; the latter may be missing.
     """
     place = ("MNLI", _SENTENCES, THREE_WAY, data_dir, split)
     read = functools.partial(_read, *place, label="gold_label")

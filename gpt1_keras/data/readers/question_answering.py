@@ -86,7 +86,7 @@ def _race_example(article, question, options, answer, group):
 def read_story_cloze(data_dir, split):
     """Read a split from `DATA_DIR/story_cloze`.
 
-    Returns a list of Example: text is the story in one line, choices the two
+    Returns a list of Example: text is the story on one line, choices the two
     endings, label the index of the right one.
     """
     file = _TEST_FILE if split == "test" else _VALIDATION_FILE
@@ -95,7 +95,7 @@ def read_story_cloze(data_dir, split):
     stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
-    # 374 of 1,871 stories; the same share if their number differs.
+    # As released: 374 of 1,871 stories (or the same share), and the seed below.
     num_dev = max(1, round(len(stories) * 374 / 1871))
     if num_dev >= len(stories):
         raise errors.InputError(

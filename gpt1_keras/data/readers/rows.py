@@ -84,8 +84,8 @@ def collect(source, rows, parse, *, substitute=None):
         substitute: example that replaces a bad row; None skips bad rows.
 
     Raises:
-        InputError: there is no good row, or more than one bad row and more than
-            `TOLERATED_SHARE` of all.
+        InputError: there is no good row, or the bad rows are more than one and
+            more than `TOLERATED_SHARE` of all.
     """
     remedy = "skipped" if substitute is None else "read as empty"
     examples, total, bad = [], 0, []
@@ -127,7 +127,7 @@ def parsed(rows, parse):
 
 
 def text_lines(path):
-    """Yield (line, text without its end); carriage returns become spaces."""
+    """Yield (line, text without line end); carriage returns become spaces."""
     for line, text in enumerate(lines(path), 1):
         if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
             yield line, BadRow(NOT_UTF8)
@@ -201,7 +201,8 @@ def named(path, rows, names=None):
         twice = [name for name in names if name and names.count(name) > 1]
         if twice:
             raise errors.InputError(
-                f"{path} line {line} names column {twice[0]!r} twice: rename it"
+                f"{path} line {line} names column {twice[0]!r} twice: rename"
+                " one of them"
             )
 
     def by_name(row):

@@ -4,8 +4,8 @@ In a Winograd schema, a pronoun refers to one of several candidates:
 
 - Definite Pronoun Resolution (Rahman and Ng 2012), `dpr/{train,test}.c.txt`,
   and the Pronoun Disambiguation Problems, `winograd/PDP.txt`: blocks of four
-  lines between blank ones: sentence, pronoun, candidates separated by commas,
-  the right candidate.
+  lines, with blank ones between: sentence, pronoun, candidates separated by
+  commas, the right candidate.
 - WSC273 (Levesque et al. 2012): the first 273 schemas of
   `winograd/WSCollection.xml`, which has grown to 285, from
   https://cs.nyu.edu/~davise/papers/WinogradSchemas/WS.html, or blocks in
@@ -57,7 +57,8 @@ def read_pdp(data_dir, split):
 
 
 def read_wsc(data_dir, split):
-    """Read `test`, the only split of WSC273; the `.xml` marks the pronoun."""
+    """Read `test`, the only split of WSC273."""
+    # The first one is preferred, since it marks the pronoun.
     files = ("WSCollection.xml", "WSC273.txt", "wsc273.txt")
     path = rows.find_file(data_dir, _WINOGRAD, *files)
     return _read_xml(path) if path.suffix == ".xml" else _read_blocks(path)
