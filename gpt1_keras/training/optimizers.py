@@ -40,7 +40,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class WarmupLinear(_WarmupSchedule):
-    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`, at first 0."""
+    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`; starts at 0."""
 
     def _shape(self, x, rising, warming):
         return ops.where(warming, rising, 1.0) * (1.0 - x)
