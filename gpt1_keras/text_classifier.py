@@ -37,9 +37,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings on
     the command line give the same weights. It holds out a tenth of the rows and
-    keeps the weights that are best on them (if these are fewer than 200, the
-    last weights). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
-    configuration is global: `fit` clears it, and threads take turns.
+    keeps the weights that are best on them, or the last weights if it holds out
+    fewer than 200. Wrong input raises `errors.InputError`, a `ValueError`.
+    Gin's configuration is global: `fit` clears it, and threads take turns.
 
     ```python
     model = TextClassifier().fit(["a fine film", "dull", ...], [1, 0, ...])
@@ -55,7 +55,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         random_state: int, the seed of the run; None: as in the gin files.
         files: gin files on top of `gin/finetune/custom.gin`; by default, the
             one for networks of the shipped model's size.
-        settings: dict of other settings, such as `{"DROPOUT": 0.05}`, or None.
+        settings: dict of further settings of the run, such as
+            `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
         workdir: folder in which a stopped `fit` continues and a finished one is
             not repeated; None: a temporary one, removed with the object.
         verbose: bool, whether to log as the command line does.
@@ -127,7 +128,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             "PEAK_LEARNING_RATE": self.learning_rate,
             "SEED": self.random_state,
         }
-        if rows and "text_pair" in rows[0]:  # Or decimals would be scores.
+        if rows and "text_pair" in rows[0]:  # Else decimals are scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
         rows = [row | {"label": label} for row, label in zip(rows, labels)]
@@ -217,7 +218,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
         It is checked on the held-out rows first. The run is
-        `gin/export_custom.gin`, which `settings`, {name: value}, override.
+        `gin/export_custom.gin`, whose values `settings`, a dict, overrides.
         """
         rows = self._loaded().directory.parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}

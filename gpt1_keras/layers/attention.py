@@ -110,7 +110,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def _attend_causally(self, query, key, value, training):
         """Attend in blocks of queries, each block to the keys up to its end.
 
-        So few forbidden scores are computed. Tensors are `[B, H, T, K]`.
+        Most forbidden scores are never computed. Tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
         allowed = causal_mask(length)
@@ -182,7 +182,7 @@ def has_kernel():
     """Return whether the backend has a fused attention kernel worth using.
 
     TensorFlow has none; on a CPU, torch's is no faster (docs/log.md). A kernel
-    keeps no `[B, H, T, T]` in memory, but cannot draw Keras's random numbers.
+    keeps no `[B, H, T, T]` in memory, but cannot use Keras's seeds for dropout.
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 

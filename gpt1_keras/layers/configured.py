@@ -10,8 +10,8 @@ from gpt1_keras.layers import dropout
 class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
-    Each must be an attribute of the same name. The mixin must precede the
-    Keras class in the list of bases.
+    Each of them must be an attribute of the same name. The mixin must precede
+    the Keras class in the list of bases.
     """
 
     @classmethod

@@ -19,8 +19,8 @@ class DecoderBlock(configured.ConfiguredLayer):
     lines 140-147). Norms and the residual stream are float32 under every
     dtype policy.
 
-    The arguments are those of `GPT1Backbone`, call arguments and return values
-    those of `CausalSelfAttention`, but with float32 states.
+    The arguments are those of `GPT1Backbone`. Call arguments and return values
+    are those of `CausalSelfAttention`, except that the states are float32.
     """
 
     def __init__(

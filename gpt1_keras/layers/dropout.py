@@ -98,7 +98,7 @@ def _torch_draw():
 
 
 def drop(x, source, rate, shared_axes=()):
-    """Return `x` as float32, a share `rate` set to 0, the others scaled up.
+    """Return float32 `x` with a share `rate` set to 0 and the rest scaled up.
 
     `source` is what `Dropout.draw` returned for the shape of the mask. Values
     along `shared_axes` are dropped together.

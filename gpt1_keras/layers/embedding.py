@@ -79,8 +79,8 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
 
-        Both have the dtype of the weights: in it the gradients of thousands of
-        look-ups of a row are summed, for which bfloat16 is too inaccurate.
+        Both have the dtype of the weights, in which the gradients of all
+        look-ups of a row are summed: bfloat16 is too inaccurate for thousands.
         """
         table = ops.convert_to_tensor(self.token_embeddings)
         if self.special_embeddings is not None:
@@ -168,9 +168,9 @@ class TiedLogits(configured.ConfiguredLayer):
     """Logits of the vocabulary, `hidden x table^T`, without special tokens.
 
     The table is an input, not a weight: dropout on the embedding tables must
-    reach the look-up and the logits with the same mask. From `hidden`
-    `[B, T, D]` and `table` `[V + S, D]` to float32 `[B, T, V]`, where `V` is
-    `vocabulary_size`.
+    reach the look-up and the logits with the same mask. Called with `hidden`
+    `[B, T, D]` and `table` `[V + S, D]`, the layer returns float32 `[B, T, V]`,
+    where `V` is `vocabulary_size`.
     """
 
     def __init__(self, *, vocabulary_size, **kwargs):

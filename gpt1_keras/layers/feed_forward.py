@@ -24,8 +24,8 @@ class FeedForward(configured.ConfiguredLayer):
     """Dense layer, GELU in its tanh form, dense layer, dropout.
 
     As in finetune-transformer-lm train.py, lines 131-138. Letters: `B` batch,
-    `T` positions, `N` = B T, `D` hidden_dim, `F` intermediate_dim. The
-    arguments are those of `GPT1Backbone`.
+    `T` positions, `N` = B T, `D` hidden_dim, `F` intermediate_dim. Input and
+    output are `[B, T, D]`. The arguments are those of `GPT1Backbone`.
     """
 
     def __init__(

@@ -75,6 +75,7 @@ class SumHead(_Head):
 
     Args:
         num_outputs: int. Classes `Y`; 1 for a score.
+        dropout: float. Dropout rate of the summed features.
         score_range: list of the lowest and the highest score, to which the
             dense layer's -1 and 1 are mapped; None: its outputs are the logits.
     """

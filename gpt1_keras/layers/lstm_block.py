@@ -19,7 +19,7 @@ class LSTMBlock(configured.ConfiguredLayer):
 
     Call arguments and return values are those of `DecoderBlock`, but the cache
     `[B, 2, 1, S, U]` holds the hidden and cell states after each position, and
-    `allowed` must be None: an LSTM sees every earlier position.
+    `allowed` must be None, because an LSTM sees every earlier position.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LSTMBlock(configured.ConfiguredLayer):
             kernel_initializer=self._normal(),
             name="lstm",
             dtype=self.dtype_policy,
-            # By cuDNN through JAX, an LSTM learned less (docs/log.md).
+            # With cuDNN on JAX, an LSTM learned less (docs/log.md).
             use_cudnn=False if keras.config.backend() == "jax" else "auto",
         )
         self.output_dense = self._dense(hidden_dim, "output_dense")

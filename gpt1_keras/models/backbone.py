@@ -14,12 +14,12 @@ from gpt1_keras.layers import embedding
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
-    """Decoder of Radford et al. 2018, sections 3.1 and 4.1, for KerasHub.
+    """The decoder of Radford et al. 2018 as a KerasHub backbone.
 
     It has post-norm blocks, learned positions, no norm after the embedding and
-    no further one at the end. Attention is causal and padding is on the right,
-    so no padding mask is needed: `padding_mask`, which KerasHub's preprocessors
-    pass, has no effect.
+    no further one at the end (sections 3.1 and 4.1). Attention is causal and
+    padding is on the right, so no padding mask is needed: `padding_mask`, which
+    KerasHub's preprocessors pass, has no effect.
 
     Args:
         vocabulary_size: int. Tokens `V` without special tokens.
@@ -43,8 +43,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
             the same standard deviation.
         dtype: dtype or policy of computation and weights.
 
-    A dict of int `token_ids` and `padding_mask`, each `[B, T]`, becomes float32
-    hidden states `[B, T, D]`:
+    Called with a dict of int `token_ids` and `padding_mask`, each `[B, T]`, it
+    returns float32 hidden states `[B, T, D]`:
 
     ```python
     backbone = GPT1Backbone.from_preset("presets/gpt1_mini_novels_en")
@@ -135,16 +135,18 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         super().__init__(inputs, hidden, dtype=dtype, **kwargs)
         # The table of this forward pass, for heads on the same graph.
         self.table_output = table
+
         # === Config ===
         for name in self.config_names():
             setattr(self, name, arguments[name])
 
     def encode(self, token_ids, position_ids=None, allowed=None):
-        """Return the hidden states `[B, T, D]` of ids, symbolic or not.
+        """Return hidden states and tables of a forward pass, symbolic or not.
 
-        Also the tables of this forward pass: token and special rows
-        `[V + S, D]`, and positions `[P, D]`. For `position_ids` see
-        `TokenAndPositionEmbedding`, for `allowed` `CausalSelfAttention`.
+        These are the states `[B, T, D]`, token and special rows `[V + S, D]`
+        and position rows `[P, D]`. Heads that need a table use this one, so
+        that its dropout is drawn only once. For `position_ids`, see
+        `TokenAndPositionEmbedding`; for `allowed`, `CausalSelfAttention`.
         """
         hidden, table, positions = self.token_and_position_embedding(
             token_ids, position_ids=position_ids
@@ -154,7 +156,7 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         return hidden, table, positions
 
     def cache_shape(self, batch_size, length):
-        """Return the shape of keys and values, `[B, L, 2, H, length, K]`."""
+        """Return the shape of a key-value cache, `[B, L, 2, H, length, K]`."""
         head_dim = self.hidden_dim // self.num_heads
         per_layer = (2, self.num_heads, length, head_dim)
         return (batch_size, self.num_layers, *per_layer)
@@ -164,9 +166,9 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
 
         `6 (N + V D + L T D)` for a sequence of `T = length`: two operations
         forward and four backward for each weight of the blocks (`N`) and of the
-        softmax over the vocabulary (`V D`), and for each key and value that a
-        token sees, on average of `T / 2` tokens (Kaplan et al. 2020, section
-        2.1 and table 1, with the softmax).
+        softmax over the vocabulary (`V D`), and for each entry of the keys and
+        values that a token sees, on average those of `T / 2` tokens (Kaplan et
+        al. 2020, section 2.1 and table 1, with the softmax).
         """
         entries = sum(
             math.prod(weight.shape)
@@ -185,7 +187,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         """Freeze all but low-rank adapters and the special tokens' rows.
 
         KerasHub's method freezes these rows too, although fine-tuning draws
-        them anew. The layers with an adapter keep a trainable bias.
+        them anew. The layers with an adapter keep a trainable bias. Saved
+        weights have the adapters merged in.
         """
         super().enable_lora(rank, target_layer_names)
         if self.num_special_tokens:

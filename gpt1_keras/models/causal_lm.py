@@ -46,7 +46,7 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
 
     def call_with_cache(self, token_ids, cache, cache_update_index):
-        """Run the tokens `[B, T]` at positions from `cache_update_index`.
+        """Run tokens `[B, T]`, the first at position `cache_update_index`.
 
         The cache `[B, L, 2, H, S, K]` holds keys and values of all earlier
         positions. Returns logits `[B, T, V]`, hidden states `[B, T, D]` and the

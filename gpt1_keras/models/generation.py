@@ -34,8 +34,8 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
     Args:
         prompt_ids: list of at least one id.
         sampler: KerasHub sampler: greedy, random, top-k or top-p.
-        num_tokens: int. Number of tokens to draw, unless one of `stop_ids`
-            comes before.
+        num_tokens: int. Maximum number of tokens to draw.
+        stop_ids: ids after which drawing stops.
     """
     length = causal_lm.backbone.max_sequence_length
     read_one = _compiled(causal_lm)

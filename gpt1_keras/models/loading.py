@@ -1,6 +1,6 @@
-"""How presets and saved models load, where KerasHub's own ways fall short.
+"""Mixins that load presets and saved models where KerasHub falls short.
 
-These mixins must precede the KerasHub class in the list of bases.
+They must precede the KerasHub class in the list of bases.
 """
 
 import threading
@@ -34,7 +34,7 @@ class FromAnyBackbonePreset:
 
 
 class Task(FromAnyBackbonePreset):
-    """Mixin of task models, which also load compiled as they were saved."""
+    """Mixin of task models; loading one restores how it was compiled."""
 
     def compile_from_config(self, config):
         """Compile from a saved config; KerasHub would drop the optimizer.

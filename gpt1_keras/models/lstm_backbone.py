@@ -10,10 +10,10 @@ from gpt1_keras.models import backbone
 class LSTMBackbone(backbone.GPT1Backbone):
     """`GPT1Backbone` with one LSTM layer in place of the decoder blocks.
 
-    "A single layer 2048 unit LSTM using the same framework" (Radford et al.
-    2018, section 5): only what is between embedding and softmax differs.
-    Arguments, inputs and outputs are those of `GPT1Backbone`, except the
-    `num_units` of the LSTM.
+    In the paper, "a single layer 2048 unit LSTM using the same framework"
+    (section 5): only what is between embedding and softmax differs. `num_units`
+    is the width of the LSTM; the other arguments, inputs and outputs are those
+    of `GPT1Backbone`.
     """
 
     can_share_prefix = False

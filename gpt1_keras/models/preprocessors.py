@@ -23,8 +23,8 @@ class GPT1Tokenizer(
 ):
     """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
-    In a `tf.data` pipeline it calls back into Python, so that graph cannot be
-    saved; `text.tf_tokenizer` can be.
+    In a `tf.data` pipeline it calls back into Python. Such a graph cannot be
+    saved, unlike that of `text.tf_tokenizer`.
 
     Args:
         vocabulary: path of the vocabulary (`.json` for BPE, `.txt` for
@@ -187,7 +187,7 @@ class GPT1TaskPreprocessor(
 ):
     """Strings of a task to the inputs of `GPT1TaskModel`.
 
-    A fine-tuned preset describes its task only by these settings.
+    In a fine-tuned preset, only these settings describe the task.
 
     Args:
         transform: str. Name of a function of `data.transforms`.
@@ -202,7 +202,7 @@ class GPT1TaskPreprocessor(
         x: dict of lists of `B` entries: `text` and, if the task has them,
             `text_pair` and `choices` (lists of `C` str); other columns are
             ignored. Or the list of texts alone. Arrays and TensorFlow tensors
-            of strings also work, and so does a `tf.data` pipeline.
+            of strings also work, as do `tf.data` pipelines, batched or not.
 
     Returns:
         dict of int32 numpy arrays (tensors in a `tf.data` pipeline):
@@ -259,14 +259,15 @@ class GPT1TaskPreprocessor(
             columns = {name: [value] for name, value in columns.items()}
         pipeline = self.tokenizer.pipeline
         transform = getattr(transforms, self.transform)
-        candidates = [
-            transform(
-                *transforms.encoded(pipeline.encode, **dict(zip(columns, row))),
+        candidates = []
+        for row in zip(*columns.values(), strict=True):
+            texts = dict(zip(columns, row))
+            found = transform(
+                *transforms.encoded(pipeline.encode, **texts),
                 tokenizer=pipeline,
                 max_sequence_length=self.sequence_length,
-            ).candidates
-            for row in zip(*columns.values(), strict=True)
-        ]
+            )
+            candidates.append(found.candidates)
         if len({len(each) for each in candidates}) > 1:
             raise ValueError("give all rows the same number of choices")
         longest = max(len(ids) for each in candidates for ids in each)
@@ -284,7 +285,7 @@ class GPT1TaskPreprocessor(
             return arrays["token_ids"], arrays["extract_position"]
 
         token_ids, extract_position = tf.numpy_function(
-            make, [*columns.values()], [tf.int32, tf.int32]
+            make, list(columns.values()), [tf.int32, tf.int32]
         )
         is_batch = columns["text"].shape.rank > 0
         # [B, C], of one text [C]

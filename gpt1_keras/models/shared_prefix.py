@@ -1,4 +1,4 @@
-"""Network over rows of a shared prefix and several continuations, its branches.
+"""Network over rows of a shared prefix and its continuations, the branches.
 
 The rows are those of `data.packing`; the prefix is computed once.
 """
@@ -13,7 +13,8 @@ from gpt1_keras.layers import heads
 def shared_prefix_network(backbone, head=None):
     """Return a model of rows with a prefix and several branches after it.
 
-    Letters: `B` rows, `T` tokens, `C` candidates, and as in `GPT1TaskModel`.
+    Letters: `B` rows, `T` tokens, `C` candidates, `Y` logits, and those of
+    `GPT1Backbone`.
 
     Args:
         backbone: `GPT1Backbone`, whose layers are shared. If it cannot share
@@ -42,7 +43,7 @@ def shared_prefix_network(backbone, head=None):
     # [B, T, D] at [B, T] -> [B, T, D]
     gather = heads.StatesAt(name="predictors", dtype="float32")
     outputs = {"hidden": gather(states, inputs["predictor"])}
-    if head is None:  # which predicts no special tokens
+    if head is None:  # Special tokens are never predicted.
         outputs["table"] = table[: backbone.vocabulary_size, :]
     else:
         outputs |= {"table": table, "positions": positions}

@@ -20,6 +20,7 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
     `P` rows of the tables of tokens and positions, `Y` logits.
 
     Args:
+        backbone: `GPT1Backbone`; with a head, one with special tokens.
         head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
             logits `[B, Y]`, or None for pretraining.
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
@@ -110,8 +111,8 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
     def compile(self, optimizer="auto", loss="auto", **kwargs):
         """See KerasHub; for regression, the loss "auto" is the squared error.
 
-        There is none for a score that is learned as a distribution over whole
-        numbers (`LabelSpace.encode`).
+        For a score that is learned as a distribution over whole numbers
+        (`LabelSpace.encode`), "auto" raises ValueError.
         """
         ours = self.preprocessor
         if loss == "auto" and getattr(ours, "score_range", None):
@@ -192,7 +193,8 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
 def _chain(x, y, batch_size, sample_weight):
     """Return columns as `tf.data` on TensorFlow, else the arguments.
 
-    There, KerasHub's loader fails if the first two batches alone are as long.
+    There, KerasHub's own loader fails if only the first two batches have the
+    same length.
     """
     is_dataset = pipeline_model._is_tf_dataset(x)
     is_dataset |= pipeline_model._is_grain_dataset(x)

@@ -27,10 +27,10 @@ _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
 def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
-    Port 0 stands for any free one; `seed` is that of generated text.
+    Port 0 chooses a free one; `seed` is that of generated text.
     """
-    # Gradio sends no usage reports, and uses no proxy for the request that it
-    # makes to its own page.
+    # So that gradio sends no usage reports, and uses no proxy for the request
+    # that it makes to its own page.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
     hosts = ",".join(filter(None, [*given, _HOST, "localhost"]))

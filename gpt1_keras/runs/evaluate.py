@@ -32,10 +32,10 @@ def evaluate(
     """Score a split; write metrics, plots and every prediction.
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
-    model's attention in the `num_viewed` worst ones, and `plots/` the confusion
-    matrix or the scores. Without labels there are no metrics and plots, and
-    predictions are in the order of the file. Without a workdir, predictions are
-    printed in the order of the file, and nothing is written.
+    model's attention in the `num_viewed` worst ones, and `plots/` has the
+    confusion matrix or the scores. Without labels there are no metrics and
+    plots, and predictions are in the order of the file. Without a workdir,
+    predictions are printed in the order of the file, and nothing is written.
     """
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)

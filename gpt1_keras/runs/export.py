@@ -36,7 +36,7 @@ class Options:
     scoring: presets.Scoring
     # Of stored weights; with "int8", all but the blocks' kernels are float32.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
-    table_file: checks.Path | None = None  # Its texts replace that split's.
+    table_file: checks.Path | None = None  # texts instead of `table_split`
 
     def table_texts(self, task):
         """Return the texts whose frequent words go into the table."""

@@ -69,7 +69,7 @@ class FineTuning:
     batch_size: checks.Count  # examples per step
     # Examples of full length per forward pass on each replica; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: as few as the minima allow.
+    # Passes over the examples; None: as few as `min_epochs`, `min_steps` allow.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
@@ -89,7 +89,8 @@ class FineTuning:
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Evaluations in a row without a better score that end training, or None.
+    # Training ends after this many evaluations in a row without a better score
+    # on dev; None: never early.
     patience: checks.Count | None = None
     # With fewer dev examples, the last weights are kept; `patience` is ignored.
     min_dev_examples: checks.Index = 0
@@ -224,7 +225,7 @@ def finetune(
     user's own data go to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
-    # Of this run, not of runs below.
+    # Those of this run, not of other runs in subfolders.
     records = [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
     if task.is_own:  # Official files do not change.
         for path in records:

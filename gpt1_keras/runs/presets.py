@@ -46,8 +46,8 @@ _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
 def find(preset):
     """Return the path of the preset folder that a run's `preset` names.
 
-    That is the workdir of a finished run (of several seeds, the best on dev is
-    taken), its `preset/` folder, or None for the shipped language model.
+    `preset` is the workdir of a finished run (of several seeds, the best on dev
+    is taken), its `preset/` folder, or None for the shipped language model.
     """
     if preset is None:
         preset = bindings.ROOT / "presets/gpt1_mini_novels_en"
@@ -262,8 +262,8 @@ def _as_float32(config):
 def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
-    A run whose preset is lost resumes from its last checkpoint and saves the
-    preset again. If there is no checkpoint either, raises InputError.
+    False if the preset is lost: the run then resumes from its last checkpoint
+    and saves it again. If there is no checkpoint either, raises InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -378,9 +378,10 @@ class Scoring:
 
 
 class FineTuned:
-    """A fine-tuned model that scores examples: a `network` and `preprocessor`.
+    """A fine-tuned model that scores examples.
 
-    `preset` is as in `find`; `directory` is the preset's folder.
+    `preset` is as in `find`; `directory` is the preset's folder, `network` the
+    `GPT1TaskModel` and `preprocessor` its own.
     """
 
     def __init__(self, preset, scoring=Scoring()):
@@ -388,8 +389,8 @@ class FineTuned:
         self._scoring = scoring
         if not has_head(self.directory):
             raise errors.InputError(
-                f"`preset`: {self.directory} is not fine-tuned, it has no head:"
-                " give the workdir of a fine-tuning run"
+                f"`preset`: {self.directory} has no head, because it is not"
+                " fine-tuned: give the workdir of a fine-tuning run"
             )
         self.network = load(
             task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
@@ -414,8 +415,8 @@ class FineTuned:
         found = (task.transform.__name__, space.class_names, space.score_range)
         if found != kind:
             raise errors.InputError(
-                f"`preset`: {self.directory}, fine-tuned on {ours.task}, has"
-                f" other inputs or labels: give a model of {task.name}"
+                f"`preset`: {self.directory} was fine-tuned on {ours.task}"
+                f" with other inputs or labels: give a model of {task.name}"
             )
         return scoring_lib.Labelled(
             task,

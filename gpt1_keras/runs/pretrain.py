@@ -73,7 +73,7 @@ def pretrain(
     """Train a language model and return the path of its `result.json`.
 
     With `pretrained`, the preset's network is trained further, with its
-    vocabulary; without, a new one from `build_backbone`. `zero_shot` has the
+    vocabulary; otherwise a new one from `build_backbone`. `zero_shot` has the
     `zero_shot.ZeroShotTasks` to measure during training, or is None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):

@@ -34,7 +34,7 @@ def report(
     paper: checks.NotRecipe[checks.NamedNumbers],
     table5: checks.NotRecipe[checks.NamedNumbers],
 ):
-    """Write `report.html`, the same as `report.md`, `plots/*.png` and `*.csv`.
+    """Write `report.html` (also as `report.md`), `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
     changes no workdir but its own. A workdir with a damaged file is listed as

@@ -78,7 +78,9 @@ def submission(
     logging.info("submission: %s", path)
     if filled:
         names = ", ".join(filled)
-        logging.warning(f"no model or test file, so constant labels: {names}")
+        logging.warning(
+            f"constant predictions (no model or test file): {names}"
+        )
     return results.write(
         workdir,
         run="submission",

@@ -27,8 +27,8 @@ def view(
     """Write `tokens.html`, an attention plot and `result.json`.
 
     The text, or that of `text_file`, is truncated to the model's positions; the
-    head of a fine-tuned model is left out. The plot shows the attention `head`
-    of `layer`, both from 0 (-1: the last layer); None draws all of its heads.
+    head of a fine-tuned model is left out. The plot shows attention `head` of
+    `layer`, both from 0 (-1: the last layer), or all heads if `head` is None.
     """
     started = time.monotonic()
     if text_file is not None:

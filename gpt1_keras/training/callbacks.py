@@ -35,7 +35,7 @@ class LogMetrics(keras.callbacks.Callback):
 
     It reads the logs of several short steps together, so that the device need
     not wait for Python; at most two steps are in progress. Perplexity is that
-    of `lm_loss`, or without a task loss that of `loss`. The speed includes
+    of `lm_loss` or, without a task loss, that of `loss`. The speed includes
     waiting for batches (on torch, not for the first one).
     """
 
@@ -136,7 +136,8 @@ class LogMetrics(keras.callbacks.Callback):
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 
-    A checkpoint comes last, so a killed run neither repeats nor omits records.
+    In a step, the checkpoint comes last: so a run that is killed and resumed
+    neither repeats nor omits records.
     """
 
     step: int  # steps made so far

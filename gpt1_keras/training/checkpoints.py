@@ -3,9 +3,10 @@
 A checkpoint is a folder such as `checkpoints/00000100`. It holds every variable
 in `state.safetensors`, and in `checkpoint.json` the step, the order of the
 variables and the hash of the state. The variables include the random states of
-all SeedGenerators, which Keras's own formats drop. Its `preset/` is a copy of
-the run's preset at that step, so that preset and metrics agree when the run
-resumes there. A folder without a leading dot is complete.
+all SeedGenerators, which Keras's own formats drop. The `preset/` in it is a
+copy of the run's preset at that step, so that preset and metrics agree when the
+run resumes there. A checkpoint is written to a folder with a leading dot and
+then renamed, so any other folder is complete.
 """
 
 import contextlib
@@ -37,8 +38,8 @@ _COUNTER = re.compile(r"_\d+(?=/|$)")
 class Checkpoints:
     """The `keep` newest checkpoints of one workdir.
 
-    If not `is_written`, another process writes them. If `in_background`, `save`
-    returns once it has copied the state; then call `check` at the end.
+    Unless `is_written`, another process writes them. With `in_background`,
+    `save` returns once it has copied the state; then call `check` at the end.
     """
 
     def __init__(
@@ -167,6 +168,7 @@ class Checkpoints:
         seal = _seal(self.preset)
         if seal is None:
             return
+        # Without a former checkpoint, this path does not exist.
         before = self._path(max(self.steps(), default=0)) / _PRESET
         if _seal(before) == seal:
             _copy_tree(before, target, copy_function=_link)

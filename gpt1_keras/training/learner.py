@@ -24,7 +24,8 @@ class Learner(_step.TrainStep, keras.Model):
         loss: a loss of `training.losses`, or None for prediction only.
         scorer: object whose `score(outputs, batch)` gives what `predict`
             returns about the language model, such as `LanguageModelLoss`.
-        clip_norm: float. Largest global norm of the gradient, for training.
+        clip_norm: float. Largest global norm of the gradient; 0: no clipping.
+            Required for training.
         micro_batch_size, full_length: see `step.count_micro_batches`.
     """
 
@@ -88,7 +89,7 @@ class Learner(_step.TrainStep, keras.Model):
         return self.network(inputs, training=True)
 
     def call(self, batch, training=False):
-        """Return the scores of a batch and, with a head, `logits` `[B, Y]`."""
+        """Return a dict of scores; with a head also of `logits` `[B, Y]`."""
         outputs = self.network(self.network_inputs(batch), training=training)
         scores = self.scorer.score(outputs, batch) if self.scorer else {}
         if "logits" in outputs:

@@ -50,13 +50,13 @@ class LanguageModelLoss:
         Both are `[B * C, T]`. The last state predicts nothing: its weight is 0.
         """
 
-        def of_next(values):
+        def shifted(values):
             # [B, C, T] -> [B * C, T]
             values = ops.reshape(values, (-1, ops.shape(values)[-1]))
             return ops.pad(values[:, 1:], ((0, 0), (0, 1)))
 
-        weights = ops.cast(of_next(batch["token_weights"]), "float32")
-        return of_next(batch["token_ids"]), weights
+        weights = ops.cast(shifted(batch["token_weights"]), "float32")
+        return shifted(batch["token_ids"]), weights
 
     def share(self, weights):
         """Return weights `[B * C, T]` as shares of their sequence's loss."""
@@ -138,6 +138,7 @@ class TaskLoss:
 
     @property
     def names(self):
+        """The keys of the dict that a call returns."""
         names = ("loss", "task_loss")
         return (*names, "lm_loss") if self.lm_weight else names
 
@@ -153,9 +154,10 @@ class TaskLoss:
 def cross_entropy(labels, logits, class_weights=None):
     """Return `-log softmax(logits)[labels]` `[B]`, times the class's weight.
 
-    As with Keras's `class_weight`, the mean over a batch divides by `B`, not by
-    the sum of the weights: so a class weighs the same in every micro-batch.
-    From int labels `[B]`, logits `[B, Y]` and `Y` weights, all 1 if None.
+    `labels` are int `[B]`, `logits` are `[B, Y]`, and `class_weights` are `Y`
+    floats above 0, or None if all are 1. As with Keras's `class_weight`, the
+    mean over a batch divides by `B`, not by the sum of the weights: so a class
+    weighs the same in every micro-batch.
 
     Examples:
         >>> logits = np.array([[0.0, 0.0], [9.0, -9.0]], "float32")

@@ -15,10 +15,11 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     than `micro_batch_size` sequences of full length.
 
     Args:
-        token_ids: tensor `[B, ..., T]`. If `T` is unknown in a graph, the
-            number is an int32 scalar, else an int.
+        token_ids: tensor `[B, ..., T]`.
         micro_batch_size: int, a divisor of `B`; None for the whole batch.
         full_length: int, or None to ignore the sequence length.
+
+    Returns an int, or an int32 scalar in a graph in which `T` is unknown.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
     most = size // (micro_batch_size or size)
@@ -47,9 +48,9 @@ def split(batch, num_micro_batches):
 def finish(sums, gradients, num_micro_batches, clip_norm):
     """Return logs and gradients of a step from sums over micro-batches.
 
-    The logs are a dict of the mean losses and the `gradient_norm`. A single
-    factor averages the gradients and clips their global norm to `clip_norm`,
-    unless that is 0.
+    The logs are a dict of the mean losses and the `gradient_norm` before
+    clipping. A single factor averages the gradients and clips their global norm
+    to `clip_norm`, unless that is 0.
     """
     scale = 1.0 / ops.cast(num_micro_batches, "float32")
     squares = (ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)

@@ -86,8 +86,8 @@ class TrainStep:
         def micro_step(carry, batch):
             totals, sums, states = carry
             states = [
-                start if again else state
-                for again, start, state in zip(is_shared, starts, states)
+                starts[i] if is_shared[i] else state
+                for i, state in enumerate(states)
             ]
             gradients, (losses, states) = compute(trainable, states, batch)
             totals = [t + g for t, g in zip(totals, gradients)]

@@ -1,6 +1,6 @@
 """`train_step` on TensorFlow: a while loop over micro-batches.
 
-Also `fit` and `predict` on several replicas: Keras's fail with several workers.
+Also `fit` and `predict` on replicas: those of Keras fail with several workers.
 """
 
 import functools

@@ -128,7 +128,7 @@ class Devices:
     def open(self):
         """Return the `Strategy`, the same one on every call in a process.
 
-        Call it before any computation, while devices can be configured.
+        Call it before any computation: some devices cannot be configured later.
         """
         backend = keras.config.backend()
         names = ("none", *STRATEGIES[backend])
