@@ -86,6 +86,7 @@ JOINED = [
     "it was _very_ good",
     "gonna, gotta and cannot",
     '"one," he said.\n"two," she said.',
+    '"no," he said. "and yet',
     'leave me!" and he went.',
     'and so it ends."',
     'a very good man."\n"i\'m sure he is," said the',
