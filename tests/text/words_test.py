@@ -79,6 +79,7 @@ JOINED = [
     "a state-of-the-art so-called thing--and more.",
     "in (or near) [the] house, and/or garden",
     "it cost $3.50, £4 or €5, 10% of 3,000,000, he says",
+    "in 1939, 1945 and later",
     "one\ntwo\nthree",
     'first "one\nand "then" two',
     "'so it is,' said the boys' father",
