@@ -47,6 +47,8 @@ def test_values_are_refused_with_what_to_give():
             message = str(caught.value)
             assert expected in message.partition(": give ")[2], message
             assert message.isprintable() and len(message) < 200
+    near = checks.did_you_mean("a_b_c", ["abc", "a_b_d"])
+    assert near == "; did you mean abc?"
 
 
 @checks.value_object

@@ -96,6 +96,9 @@ def test_bindings_are_symbols_and_data():
 
 def test_hash_and_differences_cover_the_recipe():
     before = bindings.read_text(TEXT)
+    assert before.values_of("pretrain.pretrain.names") == [
+        {"a": (1, True), "b": None}
+    ]
     for old, new, is_covered in (
         ("SEED = 0", "SEED = 1", True),
         ("@models.build()", "@models.build", True),
@@ -130,6 +133,7 @@ def test_hash_and_differences_cover_the_recipe():
     for after, expected in (
         (changed("PEAK = 2.5e-4", "PEAK = 1e-3"), ("PEAK", 2.5e-4, 1e-3)),
         (changed("= %SEED", "= 7"), ("pretrain.Training.seed", 0, 7)),
+        (changed("= %SEED", "= %A\nA = 7"), ("pretrain.Training.seed", 0, 7)),
         (
             bindings.read_text(TEXT + "pretrain.pretrain.more = 3\n"),
             ("pretrain.pretrain.more", None, 3),

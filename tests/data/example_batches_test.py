@@ -92,6 +92,7 @@ def test_batches_of_an_epoch():
     assert found != sorted(found) and found != sorted(found)[::-1]
     again = [batches(step)["token_ids"].shape[2] for step in range(16, 32)]
     assert found != again
+    assert training([8] * 4)(0)["token_ids"].shape[2] == 8
     assert training([3] * 12).tokens_per_step == 12.0
     batches = training([3, 9, 4, 20])
     batch = batches(0)

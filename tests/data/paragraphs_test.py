@@ -100,6 +100,7 @@ BOOKS = {
         [wrapped(f"{RUSSIAN} Так всё и кончилось.") + "\n" + wrapped(f"Теперь началось другое. {RUSSIAN} Конец.")],
         [f"{RUSSIAN} Так всё и кончилось.", f"Теперь началось другое. {RUSSIAN} Конец."],
     ),
+    "no prose": (["CONTENTS", wrapped(BODY[:-1]), wrapped(BODY[:-1])], ["CONTENTS", BODY[:-1], BODY[:-1]]),
 }  # fmt: skip
 ONE_PARAGRAPH_PER_LINE = [
     "A cat sat on the mat.\nThe dog ran home.\nIt rained all day long in the town.\n" * 40,

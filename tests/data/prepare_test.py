@@ -104,7 +104,9 @@ def test_index_and_bytes_by_hand(tmp_path):
         "26144f7a841ee2fdd19d80bf8350e053413314db823c1ae08b34400bf10d0d72"
     )
     wide = prepare.Recipe(letter_tokenizer.LetterTokenizer(70_000))
-    prepare.prepare({"b": files["b"]}, tmp_path / "wide", wide)
+    files["b"].write_text("ghé\n")
+    found = prepare.prepare({"b": files["b"]}, tmp_path / "wide", wide)
+    assert found.index["books"][0]["bytes"] == 5
     content = (tmp_path / "wide" / "shard_00000.bin").read_bytes()
     assert content == b"g\0\0\0h\0\0\0"
     with pytest.raises(InputError, match="no text in any of 1 files"):

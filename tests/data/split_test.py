@@ -14,6 +14,7 @@ def test_choice_depends_on_seed_and_names_only():
     assert split.choose(NAMES[::-1], fraction=0.03, seed=1) == chosen
     assert split.choose(NAMES, fraction=0.03, seed=2) != chosen
     assert split.choose(NAMES, fraction=0.1, seed=1)[:3] == chosen
+    assert len(split.choose(NAMES, fraction=0.026, seed=1)) == 3  # rounded
     # The smallest sha256 of "0:...", in every version.
     assert split.choose(NAMES, fraction=0.01, seed=0) == ["book 74"]
 

@@ -84,6 +84,13 @@ def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
     fake_workdirs.finetune(tmp_path / "mnli", "mnli", half)
     found = paper_tables.glue_averages(fake_workdirs.results(tmp_path))
     assert found["glue_average"] and found["glue_official_average"] is None
+    fake_workdirs.finetune(
+        tmp_path / "x", "rte", {"accuracy": 0.5}, LM_LOSS_WEIGHT=0.0
+    )
+    table = paper_tables.of_the_paper(
+        fake_workdirs.results(tmp_path), paper[0]
+    )[0]
+    assert not any(note.startswith("Of several") for note in table.notes)
 
 
 def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(paper):

@@ -149,6 +149,9 @@ def test_pretrained_backbone(preset):
         for dropout in (0.25, None, 0.0)
     )
     assert found.num_positions() == source.max_sequence_length == 32
+    assert presets.check_length(32, 32) == presets.check_length(None, 32) == 32
+    with pytest.raises(errors.InputError, match="33 is more than the model's"):
+        presets.check_length(33, 32)
     assert found.tokenizer.vocabulary_size == source.vocabulary_size
     precision.set_dtype("mixed_bfloat16")
     network = found.backbone(num_special_tokens=3)

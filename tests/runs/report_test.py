@@ -142,6 +142,9 @@ def fill(folder):
             {"step": 2, "split": "probes", "sst2_accuracy": 0.7},
         ],
     )
+    fake_workdirs.write_config(folder / "begun", "pretrain.pretrain", SEED=1)
+    lines = [{"step": i, "split": "held_out", "perplexity": i} for i in (6, 7)]
+    data_files.write(folder, "begun/metrics.jsonl", lines)
     view = {
         **{"run": "view", "pieces": ["tide ", "<i>"]},
         **{"log_probabilities": [-1.0, -4.5], "attention": "plots/a.png"},
@@ -162,6 +165,7 @@ def folder(tmp_path_factory):
 def test_page_is_whole_and_stands_alone(folder):
     page = Page((folder / "report/report.html").read_text(encoding="utf-8"))
     text, images = page.text, page.values("img", "src")
+    assert "7" in page.cells() and "6" not in page.cells()
     assert not {"script", "link"} & {tag for tag, _ in page.elements}
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text

@@ -198,7 +198,7 @@ def compared(served, name):
     return served.compare([answers])[1]
 
 
-def test_how_far_answers_are_from_those_of_the_keras_model():
+def test_how_far_answers_are_from_those_of_the_keras_model(monkeypatch):
     model("stsb")
     tuned = presets.FineTuned(f"{folder().name}/stsb")
     rows = tuned.labelled(benchmarks.benchmark("stsb"), rows_of("stsb"), "dev")
@@ -217,6 +217,9 @@ def test_how_far_answers_are_from_those_of_the_keras_model():
         difference = found["largest_difference"]
         assert difference == pytest.approx(expected, abs=1e-4)
         assert share.items() <= found.items() and found["compared_rows"] == 5
+    monkeypatch.setattr(rows.task.label_space, "score_range", [-5, 5])
+    difference = compared(task, "score")["largest_difference"]
+    assert difference == pytest.approx(0.1 / 10, abs=1e-4)
 
 
 def test_score_is_the_sum_over_tokens():

@@ -97,6 +97,7 @@ def test_majority():
         (task.ScoreDistribution(0, 1), [0.5], [np.log([0.2, 0.8])], [-np.log(0.4)]),
         # Of 0 to 5 and, in another unit, whose square is 0 in float32.
         (SCORE, [3.0, 1.0], [[5.0], [1.0]], [0.64, 0]),
+        (task.Score(1, 5), [3.0], [[5.0]], [1.0]),
         (task.Score(0, 1e-25), [6e-26], [[1e-25]], [0.64]),
     ],
 )  # fmt: skip

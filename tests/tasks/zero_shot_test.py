@@ -173,10 +173,11 @@ OTHERS = ["because |he| fell.", "so we saw |them|.", "it|it|'s late", "he took |
 def test_possessive_pronouns():
     for text in POSSESSIVE + OTHERS:
         before, pronoun, after = text.split("|")
-        row = schema(f"{before}[MASK]{after}", pronoun, ("Ann", "the boys"))
-        expected = ["Ann", "the boys"]
+        names = ("Ann", "the boys", "the US")
+        row = schema(f"{before}[MASK]{after}", pronoun, names)
+        expected = list(names)
         if text in POSSESSIVE:
-            expected = ["Ann's", "the boys'"]
+            expected = ["Ann's", "the boys'", "the US'"]
         assert zero_shot.substitute(row) == (before, expected, after), text
 
 

@@ -2,6 +2,7 @@ import collections
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from tests.reference import data_files
@@ -74,6 +75,9 @@ def test_only_a_test_file_keeps_the_place_of_a_bad_row(tmp_path, logged):
     data_files.write(tmp_path, "MNLI/test_matched.tsv", content)
     groups = [e.group for e in glue.read_mnli(tmp_path, "test")]
     assert groups == ["matched", "matched"]
+    data_files.write(tmp_path, "SST-2/dev.tsv", "sentence\nA.\nB.\n")
+    with pytest.raises(errors.InputError, match="label is missing"):
+        read(tmp_path, "sst2 dev")
 
 
 # Rows and labels counted in the files with cut, sort and uniq.
