@@ -120,7 +120,7 @@ class WordRules(tf.Module):
             for old, new in pairs
         ]
         is_unfinished = (left != whole) & (left != "")
-        return [*state, tf.boolean_mask(place, is_unfinished)]
+        return *state, tf.boolean_mask(place, is_unfinished)
 
     def _affixes(self, rest):
         """Return the prefix and the suffix to remove, "" if there is none.
