@@ -168,10 +168,17 @@ def test_sums_over_replicas_become_means(monkeypatch):
         return tf.nest.map_structure(lambda x: 2 * x, values)
 
     batch = tensors(tiny_learner.Batches()(0))
-    expected = tiny_learner.language_model().train_step(batch)
     context = types.SimpleNamespace(num_replicas_in_sync=2, all_reduce=twice)
+    expected = tiny_learner.language_model().train_step(batch)
     monkeypatch.setattr(tf.distribute, "get_replica_context", lambda: context)
     assert tiny_learner.language_model().train_step(batch) == expected
+    # Afterwards a replica's random states are those of one device.
+    context.replica_id_in_sync_group = 1
+    learner = tiny_learner.language_model(dropout=0.2)
+    states = learner.non_trainable_variables
+    seeds = [int(state.numpy()[0]) for state in states]
+    learner.replica_step(batch, None)
+    assert [int(state.numpy()[0]) for state in states] == seeds != []
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
