@@ -48,6 +48,9 @@ def test_prompt_and_back_without_special_tokens():
     ids = np.array([[START, THE, DELIMITER, CAT, EXTRACT]], "int32")
     given = {"token_ids": ids, "padding_mask": ids >= 0}
     assert list(preprocessor.generate_postprocess(given)) == ["the cat"]
+    # Padding is no line break, which ends a text.
+    pipeline = text_tokenizer.Tokenizer(["\n</w>", "a</w>"], [])
+    assert preprocessors.GPT1Tokenizer.from_pipeline(pipeline).pad_token_id == 1
     # Without a context, what precedes a text.
     opening = PIPELINE.opening_id
     for text in ("", ["a", " "]):

@@ -107,6 +107,7 @@ def test_finished_run_makes_no_step_and_can_be_extended(
     learner = fit(workdir, num_steps=2, periodic=[at(3, crash)])
     assert int(ops.convert_to_numpy(learner.optimizer.iterations)) == 2
     assert kill_run.lines(workdir) == lines
+    fit(tmp_path / "no_seed", num_steps=1)
     assert len(list(tmp_path.rglob("result.json"))) == 2
     fit(workdir, num_steps=3)
     assert not list(tmp_path.rglob("result.json"))

@@ -1,6 +1,7 @@
 import dataclasses
 import functools
 import shutil
+import types
 
 import keras
 import numpy as np
@@ -157,8 +158,31 @@ def test_gradient_of_a_look_up_is_dense(monkeypatch):
         assert gradient.shape == variable.shape
 
 
+@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow only")
+def test_sums_over_replicas_become_means(monkeypatch):
+    """Of two that compute the same; strategy_test.py has several devices."""
+    import tensorflow as tf
+
+    def twice(operation, values):
+        assert operation == tf.distribute.ReduceOp.SUM
+        return tf.nest.map_structure(lambda x: 2 * x, values)
+
+    batch = tensors(tiny_learner.Batches()(0))
+    context = types.SimpleNamespace(num_replicas_in_sync=2, all_reduce=twice)
+    expected = tiny_learner.language_model().train_step(batch)
+    monkeypatch.setattr(tf.distribute, "get_replica_context", lambda: context)
+    assert tiny_learner.language_model().train_step(batch) == expected
+    # Afterwards a replica's random states are those of one device.
+    context.replica_id_in_sync_group = 1
+    learner = tiny_learner.language_model(dropout=0.2)
+    states = learner.non_trainable_variables
+    seeds = [int(state.numpy()[0]) for state in states]
+    learner.replica_step(batch, None)
+    assert [int(state.numpy()[0]) for state in states] == seeds != []
+
+
 @pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
-def test_state_goes_in_and_out_and_no_variable_is_touched():
+def test_state_goes_in_and_out_and_no_variable_is_touched(monkeypatch):
     import jax
 
     learner = tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
@@ -179,6 +203,15 @@ def test_state_goes_in_and_out_and_no_variable_is_touched():
     for path, new in zip(before, returned[0]):
         assert (after[path] == before[path]).all()
         assert (np.asarray(new) != before[path]).any()
+    # Two replicas on one device; strategy_test.py has several.
+    mesh = types.SimpleNamespace(size=2)
+    monkeypatch.setattr(learner, "replica_mesh", mesh)
+    twice = {key: np.stack([value, value]) for key, value in batch.items()}
+    replicas = jax.vmap(learner._train_step, (None, 0), axis_name="batch")
+    found, (_, states, *_) = jax.jit(replicas)(state, twice)
+    np.testing.assert_array_equal([v[1] for v in states], returned[1])
+    # They draw other masks, so the loss is almost that of one.
+    assert 1e-4 < abs(found["loss"][0] - logs["loss"]) < 0.5
 
 
 @pytest.mark.skipif(BACKEND != "torch", reason="torch only")

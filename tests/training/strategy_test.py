@@ -110,7 +110,7 @@ def test_compiling_on_torch_needs_a_compiler(monkeypatch):
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
-def test_more_devices_than_there_are():
+def test_more_devices_than_there_are(monkeypatch):
     import jax
 
     count = len(jax.devices()) + 1
@@ -120,6 +120,10 @@ def test_more_devices_than_there_are():
         devices("data_parallel", num_replicas=count).open()
     # The environment asks for no devices: other tests count on one.
     assert "device_count" not in os.environ.get("XLA_FLAGS", "")
+    place, fewer = keras.distribution, devices("data_parallel", num_replicas=1)
+    monkeypatch.setattr(place, "list_devices", lambda: ["cpu:0", "cpu:1"])
+    monkeypatch.setattr(place, "DataParallel", lambda devices: devices)
+    assert strategy.DataParallel(fewer).distribution == ["cpu:0"]
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
