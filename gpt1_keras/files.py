@@ -241,8 +241,11 @@ def make_folder(path):
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        remedy = "choose another"
+        if path.is_relative_to(cache_root()):
+            remedy = "name another cache in GPT1_KERAS_CACHE"
         problem = f"{path}: cannot create this folder ({error.strerror})"
-        raise errors.InputError(f"{problem}; choose another") from None
+        raise errors.InputError(f"{problem}; {remedy}") from None
     return path
 
 

@@ -17,6 +17,7 @@ where); 3 stopped by a signal or a lost worker (repeat it); 1 anything else.
 """
 
 import contextlib
+import io
 import logging as std_logging
 import os
 import re
@@ -34,6 +35,9 @@ def main(arguments=None):
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed, as with `<&-`
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+    if isinstance(sys.stdout, io.TextIOWrapper):  # not so in notebooks
+        # A terminal of another encoding than UTF-8 shows "\\u20ac" for a euro.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
         if backend not in ("tensorflow", "jax", "torch"):

@@ -1,9 +1,11 @@
+import io
 import itertools
 import json
 import signal
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import main
 from tests.reference import processes
@@ -99,11 +101,22 @@ def test_wrong_arguments(call, monkeypatch):
         assert_refused(call(*arguments), *expected)
     monkeypatch.setenv("GPT1_KERAS_CACHE", "~nosuchuser/x")
     assert_refused(call(*run), "GPT1_KERAS_CACHE ~nosuchuser/x cannot be used")
+    monkeypatch.setenv("GPT1_KERAS_CACHE", __file__)
+    with pytest.raises(errors.InputError, match="another .* GPT1_KERAS_CACHE"):
+        files.make_folder(files.cache_root() / "corpus")
     monkeypatch.setenv("KERAS_BACKEND", "theano")
     monkeypatch.setattr("sys.stdin", None)  # closed
     assert_refused(call(*run), "theano", "tensorflow, jax or torch")
     with main.sys.stdin as given:
         assert not given.read()
+
+
+def test_output_that_the_terminal_cannot_encode(monkeypatch):
+    printed = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, "ascii"))
+    assert main.main(["--help"]) == 0
+    print("café", flush=True)
+    assert printed.getvalue().endswith(b"caf\\xe9\n")
 
 
 def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):

@@ -49,9 +49,9 @@ def write_once(directory, write, *, settings, manifest):
         not directory.is_dir() or any(directory.iterdir())
     ):
         return _find(directory, expected, manifest)
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    parent = files.make_folder(directory.parent)
     temporary = pathlib.Path(
-        tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}.")
+        tempfile.mkdtemp(dir=parent, prefix=f".{directory.name}.")
     )
     temporary.chmod(0o755)
     try:
@@ -63,7 +63,7 @@ def write_once(directory, write, *, settings, manifest):
         except OSError:
             # Another process may have created the same folder meanwhile.
             return _find(directory, expected, manifest)
-        files.sync(directory.parent)
+        files.sync(parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return [directory / name for name in names]

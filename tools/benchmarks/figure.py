@@ -59,6 +59,6 @@ def _bars(panel, found):
 def _color(name):
     if name == "products":
         return "lightgray"
-    is_other = name.startswith(("transformers", "compiled"))
+    is_other = name.startswith(("transformers", "compiled", "keras_hub"))
     is_other = is_other or name.endswith("released")
     return "tab:gray" if is_other else "tab:blue"

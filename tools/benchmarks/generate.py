@@ -4,7 +4,8 @@
 one token at a time, like the run `generate`; `recomputed` reads the whole text
 for each token (not on JAX, which would compile for each length); `transformers`
 is its own `generate`, on the same device, which has no cache for this network.
-Weights, prompt and text are the same.
+Weights, prompt and text are the same, except those of `keras_hub`, KerasHub's
+GPT-2 of the same size with its own cache.
 """
 
 import pathlib
@@ -39,6 +40,9 @@ def measure(*, sizes, rounds, num_tokens=256):
         "cached": _cached(model, prompt, num_tokens),
         "streamed": _streamed(model, prompt, num_tokens),
         "transformers": peer and _transformers(peer, prompt, num_tokens),
+        "keras_hub": _cached(
+            networks.keras_hub_lm(**sizes), prompt, num_tokens
+        ),
     }
     if keras.config.backend() != "jax":
         contenders["recomputed"] = _recomputed(model, prompt, num_tokens)
@@ -48,6 +52,7 @@ def measure(*, sizes, rounds, num_tokens=256):
         work=num_tokens,
         peer_of="cached",
     )
+    del texts["keras_hub"]
     return {
         "unit": "tokens/s",
         "new_tokens": num_tokens,

@@ -4,17 +4,13 @@ Ours (bfloat16) by sequences per forward pass, and transformers' network with
 all at once. Each is a process of its own; its libraries are counted.
 """
 
-import json
 import os
-import pathlib
-import re
-import subprocess
 import sys
 
 from tools.benchmarks import networks
 from tools.benchmarks import pretrain
+from tools.benchmarks import process
 
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
 _BATCH_SIZE, _STEPS = 8, 2
 _PEER = "transformers"
 
@@ -27,29 +23,19 @@ def measure(*, sizes, rounds):
         rounds: not used: a process needs the same memory again.
     """
     del rounds
-    values = {str(size): _peak(str(size), sizes) for size in (1, 2, 4, 8)}
-    ratios = {kind: peak / values["8"] for kind, peak in values.items()}
+    kinds = ["1", "2", "4", "8"]
     if networks.has_transformers():
-        values[_PEER] = _peak(_PEER, sizes)
-        ratios[_PEER] = values[_PEER] / values["8"]
+        kinds.append(_PEER)
+    values = {
+        kind: process.call(__name__, kind=kind, sizes=sizes)["peak"]
+        for kind in kinds
+    }
+    ratios = {kind: peak / values["8"] for kind, peak in values.items()}
     return {"unit": "GB", "values": values, "ratios": ratios}
 
 
-def _peak(kind, sizes):
-    """Return the peak of a process that calls `_run` with these arguments."""
-    code = "import sys; from tools.benchmarks import memory; memory.run()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, kind, json.dumps(sizes)],
-        cwd=_ROOT,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return float(done.stdout.split()[-1])
-
-
-def run():
-    """Run the steps that the process's arguments name; print their peak."""
-    kind, sizes = sys.argv[1], json.loads(sys.argv[2])
+def run(*, kind, sizes):
+    """Run the steps of one contender; return the peak."""
     ids = networks.token_ids(
         *(_BATCH_SIZE, sizes["max_sequence_length"]),
         vocabulary_size=sizes["vocabulary_size"],
@@ -72,7 +58,4 @@ def run():
             micro_batch_size=int(kind),
         )
     steps()
-    # Linux; `ru_maxrss` would begin with the peak of the parent process.
-    status = pathlib.Path("/proc/self/status").read_text()
-    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
-    print(int(peak) * 1024 / 1e9)
+    return {"peak": process.peak()}

@@ -99,6 +99,17 @@ def backbone(*, dropout=0.0, **sizes):
     )
 
 
+def keras_hub_lm(*, dropout=0.0, **sizes):
+    """Return KerasHub's GPT-2 of `sizes` with random weights.
+
+    It differs from GPT-1 in the place of its norms and in one more norm.
+    """
+    import keras_hub
+
+    network = keras_hub.models.GPT2Backbone(**sizes, dropout=dropout)
+    return keras_hub.models.GPT2CausalLM(network)
+
+
 def transformers_lm(model, directory):
     """Return transformers' network with the weights of `model`, or None.
 

@@ -3,8 +3,10 @@
 Ours in two precisions (compiled on torch), beside transformers' network in
 bfloat16 with a fused AdamW, as it is and under torch.compile. All start from
 the same weights and have the paper's dropout; `no dropout` is ours in bfloat16
-without it, which allows another attention kernel on a GPU. `products` is the
-limit: only the matrix products of such a step, in bfloat16.
+without it, which allows another attention kernel on a GPU. `keras_hub` is
+KerasHub's GPT-2 of the same size, with Keras's AdamW and `fit`, in bfloat16; it
+has weights of its own. `products` is the limit: only the matrix products of
+such a step, in bfloat16.
 """
 
 import pathlib
@@ -60,6 +62,11 @@ def measure(*, sizes, rounds):
             contenders[name], losses[name] = transformers(
                 peer, ids, name == "compiled", num_steps=num_steps
             )
+    contenders["keras_hub"] = _keras_hub(
+        networks.keras_hub_lm(**sizes, dropout=_DROPOUT),
+        ids,
+        num_steps=num_steps,
+    )
     if networks.has_transformers():
         contenders["products"] = _products(sizes, ids.size, num_steps)
     # The networks have learned nothing yet: evaluated before the first step.
@@ -170,6 +177,36 @@ def transformers(peer, ids, is_compiled, *, num_steps):
             return float(peer(input_ids=inputs, labels=inputs).loss)
 
     return steps, mean_loss
+
+
+def _keras_hub(peer, ids, *, num_steps):
+    """Return a function that trains KerasHub's network `peer`."""
+    import keras
+
+    peer.compile(
+        optimizer=keras.optimizers.AdamW(
+            1e-4, weight_decay=_ADAM["weight_decay"], global_clipnorm=1.0
+        ),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    # [B, T] -> [S * B, T]
+    tokens = np.tile(ids, (num_steps, 1))
+    targets = np.roll(tokens, -1, axis=1)
+    weights = np.ones_like(tokens, "float32")
+    weights[:, -1] = 0.0
+    inputs = {"token_ids": tokens, "padding_mask": np.ones_like(tokens)}
+
+    def steps():
+        peer.fit(
+            inputs,
+            targets,
+            sample_weight=weights,
+            batch_size=len(ids),
+            shuffle=False,
+            verbose=0,
+        )
+
+    return steps
 
 
 def _products(sizes, num_tokens, num_steps):
