@@ -45,10 +45,11 @@ def check_inputs(path, digests):
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:
+            shown = f"`{name}`"
             if name in ("train", "dev"):  # Rows of dev may come from train.
-                name = "train` or `dev"
+                shown = "`train` or `dev`"
             raise errors.InputError(
-                f"the files behind `{name}` have changed since {path.parent}"
+                f"the files behind {shown} have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
             )
     files.write_changed(path, json.dumps(record, indent=2) + "\n")

@@ -84,7 +84,8 @@ class EncodedExamples:
         self._tokenizer = tokenizer
         self._transform = transform
         self._max_sequence_length = max_sequence_length
-        self._ids, counts = [], np.zeros(2, "int64")
+        self._ids = []
+        counts = np.zeros(2, "int64")  # of unknown tokens, of all tokens
 
         @functools.cache
         def encode(text):

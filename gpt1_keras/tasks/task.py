@@ -65,8 +65,7 @@ class LabelSpace(abc.ABC):
 class Classes(LabelSpace):
     """One of several classes, by its name.
 
-    `class_weights` are floats, one for each class, or None; see
-    `losses.cross_entropy`.
+    `class_weights` is a float for each class, or None (`losses.cross_entropy`).
     """
 
     def __init__(self, class_names, class_weights=None):

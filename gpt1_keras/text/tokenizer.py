@@ -44,7 +44,7 @@ class ChunkDictionary:
             if found := line.split():
                 chunks += found
                 chunks.append(words.NEWLINE)
-        del chunks[-1:]
+        del chunks[-1:]  # the last line break
         values = list(map(self._chunks.get, chunks))
         if None in values:
             self._fill(values, chunks)
