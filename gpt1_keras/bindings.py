@@ -84,7 +84,10 @@ class Bindings:
         return self.parameters | self.macros
 
     def find(self, function):
-        """Return the function or class of a name, None if there is none."""
+        """Return the function or class of a name, None if there is none.
+
+        Raises ImportError if a module that it needs is not installed.
+        """
         name, _, attribute = function.rpartition(".")
         module = self.imports.get(name)
         if function in public_names.PUBLIC or not self.allows(module):
@@ -308,6 +311,7 @@ def differences(old, new, *, with_paths=False):
             continue
         before, after = old.bound.get(name), new.bound.get(name)
         macros = old.macros_in(before), new.macros_in(after)
+        # Unless both sides bind the parameter, and to different macros.
         may_explain = None in (before, after) or macros[0] == macros[1]
         explained = {
             macro: (old.macros.get(macro), new.macros.get(macro))

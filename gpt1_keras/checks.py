@@ -158,7 +158,7 @@ _KINDS = {
     str: "a text in quotes",
     dict: "a dict",
 }
-# Type of the items of a tuple -> an example; of tuples otherwise.
+# Type of a tuple's items -> an example; other items are tuples themselves.
 _EXAMPLES = {int: "(64, 128)", float: "(64, 128)"}
 _EXAMPLES |= dict.fromkeys((str, str | os.PathLike), "('a', 'b')")
 

@@ -47,7 +47,8 @@ def one_line(message):
 def outcome(error):
     """Return (line or None for a defect, exit status) of an exception."""
     # Gin appends lines about the calls in between; the first is ours.
-    line, status = str(error).split("\n")[0], 2
+    line = str(error).split("\n")[0]
+    status = 2
     if isinstance(error, Stopped):
         return line, 3
     if isinstance(error, KeyboardInterrupt):
@@ -115,8 +116,8 @@ def missing_module(error):
 
 def _keras_settings(error):
     """Return the path of the `keras.json` in which Keras found an error."""
-    *_, (frame, _) = (None, 0), *traceback.walk_tb(error.__traceback__)
-    return frame and frame.f_globals.get("_config_path")
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return frames[-1].f_globals.get("_config_path") if frames else None
 
 
 def is_out_of_memory(error):
@@ -141,8 +142,7 @@ def describe_os_error(error):
         error = error.__context__
     if not chain:
         return None
-    # On a full disk, closing a file raises an error without a name, whose
-    # context has one.
+    # On a full disk, closing a file raises an error whose context has the name.
     same = (e for e in chain if e.errno == chain[0].errno and e.filename)
     error = next(same, chain[0])
     name = error.filename2 or error.filename  # of a rename, the target

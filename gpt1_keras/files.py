@@ -27,7 +27,7 @@ def cache_root():
 
 
 def user_path(label, value):
-    """Expand `~` in a user's path, which messages call `label`; return it."""
+    """Return a user's path with `~` expanded; `label` names it in messages."""
     if not str(value).strip():
         raise errors.InputError(f"{label} is empty: give a path")
     try:

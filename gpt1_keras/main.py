@@ -178,8 +178,7 @@ def run(
     try:
         return _start(bindings, command, verbose)
     except (errors.InputError, errors.RunError) as error:
-        # Code names parameters, users know macros. Gin raises the error as a
-        # class of its own.
+        # Code names parameters, users macros. Gin raises a class of its own.
         is_input = isinstance(error, errors.InputError)
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]

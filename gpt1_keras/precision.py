@@ -25,12 +25,11 @@ def set_dtype(dtype):
 
 
 def round_factors(dtype):
-    """Allow or forbid TensorFloat-32: float32 factors rounded to 11 bits.
+    """Allow TensorFloat-32 in mixed_bfloat16, and forbid it in other dtypes.
 
-    Allowed on GPUs in mixed_bfloat16 only. By default, JAX and TensorFlow round
-    the factors of float32 products, torch does not. After 6 steps on an H200,
-    JAX's weights differ from the released code's by 6e-3 with this rounding,
-    by 8e-6 without (RESULTS.md).
+    With it, GPUs round the factors of float32 products to 11 bits, by default
+    on JAX and TensorFlow, not on torch. After 6 steps on an H200, JAX's weights
+    differ from the released code's by 6e-3 with it, 8e-6 without (RESULTS.md).
     """
     is_rounded = dtype == "mixed_bfloat16"
     is_jax = keras.config.backend() == "jax"

@@ -45,10 +45,11 @@ def check_inputs(path, digests):
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:
+            shown = f"`{name}`"
             if name in ("train", "dev"):  # Rows of dev may come from train.
-                name = "train` or `dev"
+                shown = "`train` or `dev`"
             raise errors.InputError(
-                f"the files behind `{name}` have changed since {path.parent}"
+                f"the files behind {shown} have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
             )
     files.write_changed(path, json.dumps(record, indent=2) + "\n")
@@ -59,7 +60,8 @@ def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
 
     `advice` begins the parenthesis of the log line.
     """
-    found, expected = read(workdir), {"config_sha256": config_sha256} | facts
+    found = read(workdir)
+    expected = {"config_sha256": config_sha256} | facts
     if not found or found != found | expected:
         return False
     logging.info(
@@ -78,14 +80,10 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
     """
     import keras  # Reading results needs no backend.
 
-    record = {
-        **{"run": run, "task": task, "split": split, "metrics": metrics},
-        **{"paper": {}, "seed": None},
-        **facts,
-        "git_commit": _git_commit(),
-        "backend": keras.config.backend(),
-        "seconds": round(seconds, 1),
-    }
+    record = {"run": run, "task": task, "split": split, "metrics": metrics}
+    record |= {"paper": {}, "seed": None} | facts
+    record |= {"git_commit": _git_commit(), "backend": keras.config.backend()}
+    record["seconds"] = round(seconds, 1)
     files.write_atomic(path(workdir), files.json_text(record, indent=1))
     logging.info("finished: %s", path(workdir))
     return path(workdir)

@@ -116,7 +116,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         checks.check("files", files, checks.Path | tuple[checks.Path, ...])
         if isinstance(files, str | os.PathLike):
             files = [files]
-        self._model, former = None, getattr(self, "_temporary", None)
+        self._model = None
+        former = getattr(self, "_temporary", None)  # removes its former folder
         if self.workdir is None:
             directory = self._new_folder()
         else:
@@ -272,7 +273,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
 def _rows(X):
     """Return texts `[N]` or pairs `[N, 2]` as arguments of `Example`s."""
-    rows, found = np.asarray(X, dtype=object).tolist(), []
+    rows = np.asarray(X, dtype=object).tolist()
+    found = []
     if not isinstance(rows, list):
         raise errors.InputError(
             f"X is {type(X).__name__}: give a list of texts"

@@ -16,8 +16,8 @@ CONFIG = "config.gin"
 _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
-# Macro -> settings that have no effect if the macro is set.
 _MINIMA = {"finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"}
+# Macro -> settings that have no effect if the macro is set.
 _STRONGER = {"NUM_STEPS": {"NUM_EPOCHS"}, "NUM_EPOCHS": _MINIMA}
 
 
@@ -80,7 +80,8 @@ def claim(directory, new, command):
     differ in anything. Returns the text that was replaced: "" for a new file,
     None if the existing file was kept.
     """
-    path, before = pathlib.Path(directory) / CONFIG, ""
+    path = pathlib.Path(directory) / CONFIG
+    before = ""
     if path.exists():
         before = check(directory, new)
     else:
@@ -113,8 +114,7 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    It has done nothing if a new workdir has no newer file, or an extended one
-    still has its result.
+    That is, if a new workdir has no newer file, or an extended one its result.
     """
     config = pathlib.Path(directory) / CONFIG
     if before and results.path(directory).exists():
@@ -146,7 +146,7 @@ def check(directory, new):
     is_extended = new.macros.get("EXTEND") is True
     differing = bindings.differences(old, new)
     with_moved = bindings.differences(old, new, with_paths=True)
-    # Files may have moved: a run that goes on checks their contents.
+    # Files may have moved: a run that resumes checks their contents.
     if results.path(directory).exists() and not (is_extended and differing):
         differing = with_moved
     if new.run != old.run:

@@ -173,8 +173,10 @@ def _special_cases():
 
 def _cases():
     """Return the special cases covered here, each with its words."""
+    from spacy.symbols import ORTH
+
     return {
-        case: [str(next(iter(part.values()))) for part in parts]
+        case: [part[ORTH] for part in parts]
         for case, parts in words.english().rules.items()
         if _CASE.fullmatch(case)
     }

@@ -245,7 +245,8 @@ def write(model, directory):
 def _check_writable(model):
     """Refuse a model that transformers has no class for."""
     network, ours = model.backbone, model.preprocessor
-    tokenizer, problem = ours.tokenizer.pipeline, None
+    tokenizer = ours.tokenizer.pipeline
+    problem = None
     if type(network) is not backbone.GPT1Backbone:
         problem = f"a {type(network).__name__}"
     elif network.intermediate_dim != 4 * network.hidden_dim:

@@ -87,7 +87,8 @@ def _visible_files(folder):
     visited = set()  # Links can lead in circles.
     for root, folders, names in os.walk(folder, followlinks=True):
         if (place := os.path.realpath(root)) in visited:
-            names, folders[:] = [], []
+            folders.clear()
+            continue
         visited.add(place)
         folders[:] = [name for name in sorted(folders) if name[0] != "."]
         yield from (pathlib.Path(root, n) for n in names if n[0] != ".")

@@ -14,10 +14,8 @@ from gpt1_keras.data import windows
 
 # The default lengths of padded batches. The largest are for rows of several
 # candidates, which can be longer than a network has positions.
-BUCKET_LENGTHS = (
-    *(8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512),
-    *(640, 768, 1024),
-)
+BUCKET_LENGTHS = (8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192)
+BUCKET_LENGTHS += (256, 384, 512, 640, 768, 1024)
 
 
 class TrainingExamples:

@@ -56,8 +56,7 @@ def sha256(examples, *, with_given=False):
 def draw_subset(examples, count, *, seed=0):
     """Return `count` random examples of a list, in its order; None: all.
 
-    They are not the first ones, because files are sorted: RACE, for example, by
-    school.
+    They are not the first ones, because files are sorted, as RACE by school.
     """
     if count is None:
         return examples
@@ -85,7 +84,8 @@ class EncodedExamples:
         self._tokenizer = tokenizer
         self._transform = transform
         self._max_sequence_length = max_sequence_length
-        self._ids, counts = [], np.zeros(2, "int64")
+        self._ids = []
+        counts = np.zeros(2, "int64")  # of unknown tokens, of all tokens
 
         @functools.cache
         def encode(text):

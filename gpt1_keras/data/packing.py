@@ -33,7 +33,7 @@ class Candidates(typing.NamedTuple):
     prefix: list
     # Pairs of lists of ids: those only read, and those scored.
     continuations: list
-    num_cut: int = 0  # tokens that truncation removed before the prefix
+    num_cut: int = 0  # tokens truncated at the beginning of the prefix
 
 
 class Scores(typing.NamedTuple):

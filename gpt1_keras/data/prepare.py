@@ -26,7 +26,7 @@ from gpt1_keras.text import train_vocabulary
 
 SHARD_TOKENS = 1 << 27
 OVERLAP_LIMIT = 0.05
-_LARGE_OVERLAP = 0.25  # The sample corpus, all patterns, has 0.17.
+_LARGE_OVERLAP = 0.25  # The sample corpus, made of patterns, has 0.17.
 _READ_TOKENS = 1 << 20
 _IDENTITY = "identity.json"
 
@@ -100,11 +100,9 @@ def prepare(
     with exclusive(directory, wait=wait):
         tokenizer = find_or_train_tokenizer(found, directory, recipe)
         hashes = [(book.name, book.sha256) for book in found]
-        identity = [
-            *(shards.FORMAT, tokenizer.sha256),
-            *(recipe.held_out_fraction, recipe.split_seed),
-            *(shard_tokens, piece_bytes, hashes, *recipe.named),
-        ]
+        identity = [shards.FORMAT, tokenizer.sha256]
+        identity += [recipe.held_out_fraction, recipe.split_seed]
+        identity += [shard_tokens, piece_bytes, hashes, *recipe.named]
         request = files_lib.sha256_of_json(identity)
         scratch = directory / encode.PIECES
         if shards.is_prepared(directory):
@@ -220,9 +218,10 @@ def _split(directory, index, recipe):
         if name in kept:
             listed[name]["split"] = "held_out"
         if name in moved or overlap > _LARGE_OVERLAP:
+            state = "held out" if name in kept else "not held out"
             logging.warning(
-                "%s is %sheld out: %.0f %% of it occurs in other books",
-                *(name, "" if name in kept else "not ", 100 * overlap),
+                f"{name} is {state}: {100 * overlap:.0f} % of it occurs in"
+                " other books"
             )
 
 
@@ -271,7 +270,8 @@ def find_or_train_tokenizer(found, directory, recipe):
     kind, size = recipe.tokenizer_type, recipe.vocabulary_size
     hashes = [book.sha256 for book in training]
     training_sha256 = files_lib.sha256_of_json([kind, size, hashes])
-    folder, saved = directory / shards.TOKENIZER, {}
+    folder = directory / shards.TOKENIZER
+    saved = {}
     with contextlib.suppress(OSError, ValueError):
         saved = files_lib.parse_json((folder / _IDENTITY).read_bytes())
     if saved.get("training_sha256") == training_sha256:

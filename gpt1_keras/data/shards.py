@@ -167,8 +167,7 @@ def write(directory, pieces, shard_tokens):
     """Write ids to the shards of a folder; replace those of a killed run.
 
     `pieces` are (little-endian ids `[n]`, words, bytes). Returns the shards'
-    entries in the index, and (tokens, unknown tokens, words, bytes) of each
-    piece.
+    index entries, and (tokens, unknown tokens, words, bytes) of each piece.
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()

@@ -202,8 +202,7 @@ def open_raw(corpus, recipe, *, pool_books):
 
     Arguments, tokenizer and held-out books are those of `prepare.open_corpus`,
     but held-out books that share text with training books stay held out: only
-    the ids of all books would show them. The windows of `pool_books` books are
-    shuffled together.
+    the ids of all books would show them. For `pool_books`, see `PooledWindows`.
     """
     files = books.find_books([pathlib.Path(corpus).expanduser()])
     directory = prepare.cache_folder("raw", files, recipe)

@@ -94,7 +94,7 @@ def similarity(text, text_pair, *_, tokenizer, max_sequence_length):
 def multiple_choice(
     text, text_pair, choices, *, tokenizer, max_sequence_length
 ):
-    """Return document, question (may be empty) and one of the `C` choices each.
+    """Return document, question (if any) and choice, for each of `C` choices.
 
     Document and question are joined without a delimiter (section 3.3).
 

@@ -74,8 +74,7 @@ class TrainingWindows:
     r tokens. So every token is seen once an epoch, but those within T of either
     end of a book, on average, between half and twice as often.
 
-    `lengths` `[N]` are the tokens of each book, and `sequence_length` is T, at
-    least 2.
+    `lengths` `[N]` are the tokens of each book; `sequence_length` T is above 1.
 
     Attributes:
         books: int64 `[R]`, the books that are used, of at least T tokens.

@@ -180,10 +180,8 @@ def _read_config(path, sha256):
 
 
 # What may differ between rows of table 5.
-_COMPARED = {
-    *("RUN", "SEED", "SEEDS", "TASK"),
-    *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
-}
+_COMPARED = {"RUN", "SEED", "SEEDS", "TASK"}
+_COMPARED |= {"LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"}
 
 
 def join_seeds(runs):

@@ -116,6 +116,7 @@ def matthews_threshold(targets, scores):
         return none
     found = sklearn.metrics.confusion_matrix_at_thresholds(targets, scores)
     *counts, scores = (each[::-1] for each in found)  # the lowest first
+    # Not the lowest score: as a threshold, it predicts class 1 for all.
     tn, fp, fn, tp = (each[1:] for each in counts)
     covariance = tp * tn - fp * fn
     scale = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
@@ -135,10 +136,11 @@ def _is_constant(values):
 
 
 def agreement_of_ids(expected, found):
-    """Return the shares `identical_texts` and `identical_tokens` of two lists.
+    """Compare the token ids of the same texts from two tokenizers.
 
-    In a text that differs, the tokens of the common subsequence count as
-    identical, out of the longer of its two sequences.
+    Returns the shares `identical_texts` and `identical_tokens`. In a text that
+    differs, the tokens of the common subsequence count as identical, out of the
+    longer of its two sequences.
     """
     same_texts = same_tokens = num_tokens = 0
     for ids, others in zip(expected, found, strict=True):

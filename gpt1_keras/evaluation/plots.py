@@ -44,10 +44,8 @@ _KINDS = {
     "batches": ("training batches", _FAINT),
 }
 # For class names: matplotlib's own font lacks Korean, Chinese and Japanese.
-_FONTS = (
-    *("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic"),
-    *("Malgun Gothic", "Apple SD Gothic Neo"),
-)
+_FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic")
+_FONTS += ("Malgun Gothic", "Apple SD Gothic Neo")
 _INSTALLED = set(font_manager.get_font_names())
 matplotlib.rcParams["font.family"] = [f for f in _FONTS if f in _INSTALLED]
 # Texts of the user may contain dollar signs, which would start a formula.
@@ -196,15 +194,15 @@ def _log_perplexities(axes):
 
 def perplexities(runs, path):
     """Draw perplexity against steps for pretraining runs, on log axes."""
-    points = [
-        Point(str(run.path), kind, line["step"], line["perplexity"])
-        for run in runs
-        for line in run.lines
-        for kind, split in (("batches", None), (run.backbone, "held_out"))
-        if line.get("split") == split
-        # It is infinite before a network has learned anything.
-        and math.isfinite(line.get("perplexity") or math.inf)
-    ]
+    points = []
+    for run in runs:
+        kinds = {None: "batches", "held_out": run.backbone}
+        for line in run.lines:
+            split, value = line.get("split"), line.get("perplexity")
+            # It is infinite before a network has learned anything.
+            if split in kinds and math.isfinite(value or math.inf):
+                name, kind = str(run.path), kinds[split]
+                points.append(Point(name, kind, line["step"], value))
     if not points:
         return None
     label = "perplexity per token"
@@ -308,9 +306,8 @@ def transferred_layers(runs, directory):
 def _layer_curves(runs):
     """Return [(transferred layers, run)] of the full models, by task.
 
-    Among runs with the same number of layers, the one that differs least from
-    the full model counts; among networks of several sizes, the one with the
-    longest curve.
+    Of runs with the same number of layers, the one that differs least from the
+    full model counts; of several network sizes, that with the longest curve.
     """
     curves = {}
     for run in runs:
@@ -356,10 +353,11 @@ def zero_shot(runs, constants, directory):
         for run in runs
         for task, each in constants.items()
         for line in run.lines
-        for score in [line.get(f"{task}_{each['metric']}")]
-        if line.get("split") == "probes" and score is not None
+        if line.get("split") == "probes"
+        and (score := line.get(f"{task}_{each['metric']}")) is not None
     ]
     by_length = sorted(reversed(rows), key=lambda row: row["step"])
+    # The last row of a kind wins: the longest run, of equal ones the first.
     shown = {row["backbone"]: row["workdir"] for row in by_length}.values()
     points = [
         Point(

@@ -93,13 +93,9 @@ def one_line(text):
     return " ".join(re.sub(control, " ", text).split())
 
 
-_TASKS = {
-    name.lower(): name
-    for name in (
-        *("MRPC", "QQP", "MNLI", "QNLI", "RTE", "WNLI", "AX", "SNLI", "RACE"),
-        *("CoLA", "SciTail", "DPRD", "PDP", "LAMBADA"),
-    )
-} | {
+# Names of tasks that differ from the code's in case only.
+_SAME = "MRPC QQP MNLI QNLI RTE WNLI AX SNLI RACE CoLA SciTail DPRD PDP LAMBADA"
+_TASKS = {name.lower(): name for name in _SAME.split()} | {
     "sst2": "SST-2",
     "stsb": "STS-B",
     "story_cloze": "Story Cloze",

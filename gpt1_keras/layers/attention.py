@@ -171,7 +171,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 def _num_blocks(length):
     """Return the number of equal blocks of at most `BLOCK` queries.
 
-    They are equal because torch.compile supports no split into unequal parts.
+    torch.compile supports no split into unequal parts, so the number is 1 if
+    only much smaller blocks would be equal, as for a prime length.
     """
     least = -(-length // BLOCK)
     counts = (n for n in range(least, 2 * least) if length % n == 0)

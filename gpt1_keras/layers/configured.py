@@ -16,6 +16,7 @@ class Configured:
 
     @classmethod
     def config_names(cls):
+        # A subclass in another package extends `get_config` itself.
         package = __name__.partition(".")[0] + "."
         ours = next(c for c in cls.__mro__ if c.__module__.startswith(package))
         names = inspect.getfullargspec(ours.__init__).kwonlyargs

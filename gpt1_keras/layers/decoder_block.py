@@ -16,8 +16,7 @@ class DecoderBlock(configured.ConfiguredLayer):
     """`n = norm(x + attention(x)); norm(n + feed_forward(n))`.
 
     The norm follows the sum (post-norm; finetune-transformer-lm train.py,
-    lines 140-147). Norms and the residual stream are float32 under every
-    dtype policy.
+    lines 140-147). Norms and the residual stream are always float32.
 
     The arguments are those of `GPT1Backbone`. Call arguments and return values
     are those of `CausalSelfAttention`, except that the states are float32.

@@ -112,7 +112,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def _look_up(self, token_ids):
         """Return the rows `[B, T, D]` of ids without joining both tables.
 
-        Joining them takes a tenth of the time that a request of one text does.
+        Joining them would take a tenth of the time of a request for one text.
         """
         first = self.vocabulary_size  # the first special token
         # [V, D] at [B, T] -> [B, T, D]

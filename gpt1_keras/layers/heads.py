@@ -76,6 +76,7 @@ class SumHead(_Head):
     Args:
         num_outputs: int. Classes `Y`; 1 for a score.
         dropout: float. Dropout rate of the summed features.
+        initializer_range: float. Standard deviation of the kernel.
         score_range: list of the lowest and the highest score, to which the
             dense layer's -1 and 1 are mapped; None: its outputs are the logits.
     """
@@ -96,8 +97,8 @@ class ChoiceHead(_Head):
 
     All candidates of an example share one dropout mask
     (finetune-transformer-lm train.py, lines 184-188). Features `[B, C, D]`
-    become float32 logits `[B, C]`. `num_outputs` and `score_range` are always
-    1 and None.
+    become float32 logits `[B, C]`. The arguments are those of `SumHead`, but
+    `num_outputs` and `score_range` are always 1 and None.
     """
 
     noise_shape = (None, 1, None)  # [B, 1, D]

@@ -1,7 +1,6 @@
 """Functions that build networks; runs call them in a strategy's scope.
 
-Gin binds the two that take the sizes of a network. Networks get the global
-dtype policy.
+Gin binds the two that take sizes. Networks get the global dtype policy.
 """
 
 import os

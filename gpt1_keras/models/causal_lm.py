@@ -16,7 +16,8 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     """KerasHub language model: a `GPT1Backbone` and the tied softmax.
 
     Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
-    `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size.
+    `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size. `preprocessor`
+    is a `GPT1CausalLMPreprocessor` or None.
 
     ```python
     model = GPT1CausalLM.from_preset("presets/gpt1_mini_novels_en")
@@ -48,13 +49,11 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     def call_with_cache(self, token_ids, cache, cache_update_index):
         """Run tokens `[B, T]`, the first at position `cache_update_index`.
 
-        The cache `[B, L, 2, H, S, K]` holds keys and values of all earlier
-        positions. Returns logits `[B, T, V]`, hidden states `[B, T, D]` and the
-        updated cache.
+        The cache `[B, L, 2, H, S, K]` has keys and values of earlier positions.
+        Returns logits `[B, T, V]`, states `[B, T, D]` and the updated cache.
         """
         logits, hidden, found = self._read(token_ids, cache, cache_update_index)
-        # Written at once: on a CPU, copies of the cache take most of the time
-        # of a token.
+        # Written at once: on a CPU, copying the cache takes most of the time.
         start = (0, 0, 0, 0, cache_update_index, 0)
         return logits, hidden, ops.slice_update(cache, start, found)
 
@@ -152,8 +151,8 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     ):
         """Score tokens; the arguments are those of KerasHub's `GPT2CausalLM`.
 
-        Returns float32 logits `[B, T, V]`; for `scoring_mode="loss"` the
-        negative log-likelihood of each of `target_ids`, `[B, T]`.
+        `padding_mask` has no effect. Returns float32 logits `[B, T, V]`, or in
+        mode "loss" the negative log-likelihoods of `target_ids`, `[B, T]`.
         """
         is_loss = scoring_mode == "loss" and target_ids is not None
         if not is_loss and scoring_mode != "logits":

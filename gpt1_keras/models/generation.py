@@ -11,8 +11,7 @@ def sample_text(
 ):
     """Return a top-k sample of `num_tokens` tokens, the prompt included.
 
-    A prompt that leaves no room for a new token is truncated. The same weights
-    and seed give the same text.
+    Truncates a prompt that leaves no room. Weights and seed determine the text.
     """
     ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.opening_id]
     sampler = keras_hub.samplers.TopKSampler(

@@ -190,6 +190,7 @@ class GPT1TaskPreprocessor(
     In a fine-tuned preset, only these settings describe the task.
 
     Args:
+        tokenizer: `GPT1Tokenizer`.
         transform: str. Name of a function of `data.transforms`.
         sequence_length: int. Longest sequence.
         task: str. Name of the task.

@@ -163,7 +163,7 @@ def _served(model, task, rows, texts, options):
     tokenizer = model.preprocessor.tokenizer.pipeline
     graph = tf_tokenizer.GraphTokenizer(tokenizer, pieces)
     dtype = options.weights_dtype
-    dtype = "float32" if dtype == "int8" else dtype  # It is loaded so.
+    dtype = "float32" if dtype == "int8" else dtype  # loaded with int8 kernels
     if isinstance(model, presets.FineTuned):
         rows = model.labelled(task, rows, options.split)
         return tf_served.ServedTask(model, rows, graph, dtype)

@@ -438,7 +438,8 @@ def _dev_lines(path, keeps_last=False):
 
 def _measured(path, dev, num_steps, keeps_last, can_stop):
     """Return the result's entries for the kept step in `metrics.jsonl`."""
-    (lines, kept), majority = _dev_lines(path, keeps_last), dev.majority()
+    lines, kept = _dev_lines(path, keeps_last)
+    majority = dev.majority()
     if not lines or (lines[-1]["step"] < num_steps and not can_stop):
         raise errors.InputError(
             f"{path} lacks evaluations of this run: give another --workdir"

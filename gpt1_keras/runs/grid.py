@@ -45,9 +45,9 @@ def grid(
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         training, pretrained: of the full model.
         seed, seeds: those of `finetune`, to record in the result.
-        rows: as in `_choose`; `transfer_K` transfers K layers (-1, 0 ...).
-        is_writer: whether this process, the first of several workers, writes
-            tables and the result.
+        rows: "full", "no_pretraining", "no_auxiliary_lm", "lstm", or
+            "transfer_K", which transfers K layers (-1, 0 ...).
+        is_writer: whether this process writes results: of workers, the first.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)
@@ -58,7 +58,8 @@ def grid(
         for row in changes
     }
     left = [each for each in cells if not _finished([each], config_sha256)]
-    for directory, (row, _) in cells.items() if left else ():
+    checked = cells if left else {}
+    for directory, (row, _) in checked.items():
         # Finished cells must have started from the same presets.
         start = {"preset": presets.sha256(changes[row]["pretrained"].directory)}
         for path in directory.rglob(finetune_lib.EXAMPLES):
@@ -94,18 +95,18 @@ def grid(
         each.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
     }
+    expected = table5
     if is_one_row:
         averages = paper_tables.glue_averages(found)
         metrics |= {k: v for k, v in averages.items() if v is not None}
+        expected = {name: paper.get(name, {}) for name in tasks}
     return results.write(
         workdir,
         run="grid",
         task=", ".join(tasks),
         split="dev",
         metrics=metrics,
-        paper={name: paper.get(name, {}) for name in tasks}
-        if is_one_row
-        else table5,
+        paper=expected,
         num_examples=sum(each.result["num_examples"] for each in found),
         seed=list(seeds) if seeds else seed,
         config_sha256=config_sha256,

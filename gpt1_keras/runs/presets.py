@@ -77,7 +77,7 @@ def load(cls, directory, *, dtype="float32"):
     precision.round_factors(dtype)
     try:
         check(directory)
-        # Keras reads such weights into a whole model only.
+        # Keras can read quantized weights only into a whole model.
         parts = (backbone_lib.GPT1Backbone, preprocessors.GPT1Tokenizer)
         dtypes = str(read_config(directory).get("dtype"))
         if cls in parts and "Quantized" in dtypes:

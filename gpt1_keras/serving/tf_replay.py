@@ -13,10 +13,8 @@ import json
 import pathlib
 import sys
 
-FORBIDDEN = (
-    *("keras", "keras_hub", "tf_keras", "gpt1_keras", "spacy", "ftfy"),
-    *("tokenizers", "transformers", "jax", "torch"),
-)
+FORBIDDEN = ("keras", "keras_hub", "tf_keras", "gpt1_keras", "spacy", "ftfy")
+FORBIDDEN += ("tokenizers", "transformers", "jax", "torch")
 # tensorflow-text registers it with and without the prefix "TFText>".
 _WORD_PIECE = b"FastWordpieceTokenizeWithOffsets"
 _LIBRARY = "python/ops/_fast_wordpiece_tokenizer.so"

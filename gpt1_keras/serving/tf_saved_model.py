@@ -226,12 +226,15 @@ def check_ids(network, token_ids, extract_position=None):
     Otherwise the answer would be silently wrong: some devices embed such ids as
     zeros, and negative ones count from the end.
     """
-    backbone, tests = network.backbone, tf.debugging
+    backbone = network.backbone
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
-    longest, shape = backbone.max_sequence_length, tf.shape(token_ids)
-    length, message = shape[-1], f"token_ids must be 0 to {num_ids - 1}"
+    longest = backbone.max_sequence_length
+    shape = tf.shape(token_ids)
+    length = shape[-1]
+    message = f"token_ids must be 0 to {num_ids - 1}"
     too_long = f"token_ids must have at most {longest} positions"
     inputs = {"token_ids": token_ids}
+    tests = tf.debugging
     checked = [
         tests.assert_non_negative(token_ids, message),
         tests.assert_less(token_ids, num_ids, message),

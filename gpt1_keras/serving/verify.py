@@ -21,7 +21,8 @@ def answers(saved_model, requests):
     Requests are {input: (lists of) str}, answers {output: nested lists}. If the
     process fails, raises a RunError with the last line of its stderr.
     """
-    lines, file = [], functools.partial(tempfile.TemporaryFile, "w+")
+    lines = []
+    file = functools.partial(tempfile.TemporaryFile, "w+")
     # Files, not pipes: this process reads only one pipe at a time.
     with file() as given, file() as said:
         given.writelines(json.dumps(request) + "\n" for request in requests)

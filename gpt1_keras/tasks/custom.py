@@ -120,7 +120,10 @@ def custom(
             )
     return _task(
         lambda data_dir, split: examples[split],
-        *(family, label_space, skipped, metric),
+        family,
+        label_space,
+        skipped,
+        metric,
         has_labelled_test=test is not None,
     )
 

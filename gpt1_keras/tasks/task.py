@@ -65,8 +65,7 @@ class LabelSpace(abc.ABC):
 class Classes(LabelSpace):
     """One of several classes, by its name.
 
-    `class_weights` are floats, one for each class, or None; see
-    `losses.cross_entropy`.
+    `class_weights` is a float for each class, or None (`losses.cross_entropy`).
     """
 
     def __init__(self, class_names, class_weights=None):
@@ -176,8 +175,7 @@ class Task:
     reader: collections.abc.Callable  # (data_dir, split) -> list of Example
     transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
-    # Of `evaluation.metrics`; its first value, the paper's metric, selects the
-    # best epoch.
+    # Of `evaluation.metrics`; its first value, the paper's, selects the epoch.
     metric: collections.abc.Callable
     # Official numbers of train, dev and test examples (0: no split); None: any.
     row_counts: tuple | None = None
@@ -185,7 +183,7 @@ class Task:
     has_labelled_test: bool = False  # whether the labels of test are public
     # The user's rows that cannot be used, filled by `readers.custom.read_rows`.
     skipped: list | None = None
-    main_metric: str | None = None  # key of `metric` that selects it instead
+    main_metric: str | None = None  # key of `metric` to select the epoch by
     # What the classes "0", "1" ... mean; () if their names say it.
     class_meanings: tuple = ()
 

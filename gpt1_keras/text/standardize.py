@@ -1,8 +1,7 @@
 """Standardise raw text before it is split into words.
 
-As in openai/finetune-transformer-lm (text_utils.py), ftfy first repairs the
-encoding; then dashes, ellipses and the spacing around punctuation are made
-uniform.
+As in finetune-transformer-lm (text_utils.py), ftfy first repairs the encoding;
+then dashes, ellipses and the spacing around punctuation are made uniform.
 """
 
 import io

@@ -74,6 +74,7 @@ class BytePair:
         return tuple(self._ids.get(p.value, UNKNOWN_ID) for p in pieces)
 
     def join(self, pieces):
+        """Return the words that pieces spell, as a list."""
         spelled = "".join(pieces).split(END_OF_WORD)
         return spelled if spelled[-1] else spelled[:-1]
 

@@ -29,11 +29,12 @@ class WordRules(tf.Module):
 
     def __init__(self):
         from spacy.lang.en import English  # takes seconds
+        from spacy.symbols import ORTH
 
         super().__init__()
         tokenizer = words_lib.english()
         special = {
-            piece: _BREAK.join(str(next(iter(t.values()))) for t in rule)
+            piece: _BREAK.join(part[ORTH] for part in rule)
             for piece, rule in tokenizer.rules.items()
             if not any(character.isspace() for character in piece)
         }

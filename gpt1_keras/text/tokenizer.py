@@ -44,7 +44,7 @@ class ChunkDictionary:
             if found := line.split():
                 chunks += found
                 chunks.append(words.NEWLINE)
-        del chunks[-1:]
+        del chunks[-1:]  # the last line break
         values = list(map(self._chunks.get, chunks))
         if None in values:
             self._fill(values, chunks)
@@ -71,6 +71,7 @@ class ChunkDictionary:
             if not dependent.isdisjoint(line):
                 text = standardize.standardize(" ".join(line))
                 whole = _flat(map(self._value_of_word, words.split_words(text)))
+                # The first chunk gets the values of the whole line.
                 rest = [()] * (len(line) - 1)
                 values[before + 1 : end] = [list(whole), *rest]
 
@@ -235,8 +236,7 @@ class Tokenizer:
     def decode(self, ids):
         """Return readable text, with normal spacing around punctuation.
 
-        Special tokens are dropped. Encoding made the text lower-case, with
-        straight quotes.
+        Special tokens are dropped. The text is lower-case, as encoding made it.
 
         Raises:
             ValueError: an id is negative.

@@ -31,7 +31,7 @@ class Callbacks(keras.callbacks.CallbackList):
 
 @dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class LogMetrics(keras.callbacks.Callback):
-    """Logs losses, perplexity, learning rate, speed; advances the bar.
+    """Logs losses, perplexity, learning rate, speed; moves the progress bar.
 
     It reads the logs of several short steps together, so that the device need
     not wait for Python; at most two steps are in progress. Perplexity is that

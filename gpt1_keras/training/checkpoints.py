@@ -80,6 +80,7 @@ class Checkpoints:
         with contextlib.ExitStack() as stack:
             temporary = stack.enter_context(files.new_folder(target))
             self._copy_preset(temporary / _PRESET)
+            # From here on, `_write` renames or removes the folder.
             arguments = step, arrays, temporary, stack.pop_all()
         if in_background:
             self._written = self._writer.submit(self._write, *arguments)

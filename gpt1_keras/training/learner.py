@@ -22,8 +22,8 @@ class Learner(_step.TrainStep, keras.Model):
     Args:
         network: functional model from dict to dict, such as `GPT1TaskModel`.
         loss: a loss of `training.losses`, or None for prediction only.
-        scorer: object whose `score(outputs, batch)` gives what `predict`
-            returns about the language model, such as `LanguageModelLoss`.
+        scorer: object whose `score(outputs, batch)` is what `predict` returns
+            about the language model, such as `LanguageModelLoss`, or None.
         clip_norm: float. Largest global norm of the gradient; 0: no clipping.
             Required for training.
         micro_batch_size, full_length: see `step.count_micro_batches`.

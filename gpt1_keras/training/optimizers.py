@@ -131,8 +131,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         """Do nothing, unlike Keras: the decay is part of the update."""
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        # Here once for all variables; in `update_step`, TensorFlow would
-        # compute it for each.
+        # Here once; in `update_step`, TensorFlow would repeat it per variable.
         step = ops.cast(self.iterations + 1, "float32")
         rate = (
             ops.cast(learning_rate, "float32")

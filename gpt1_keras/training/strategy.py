@@ -57,7 +57,7 @@ class Strategy:
         return step
 
     def check_batch(self, batch_size, microbatch_size):
-        """Refuse a batch that does not divide into replicas, micro-batches."""
+        """Refuse a batch that replicas and micro-batches cannot share."""
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:

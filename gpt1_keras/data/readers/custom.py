@@ -133,8 +133,7 @@ def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
         is_labelled: bool. Whether every row must have a label; if not, it is
             None where the column is missing or empty.
         known: `Known`. Rows with other labels cannot be used.
-        skipped: list to which unusable rows are added as (file, line, what is
-            wrong, text), all str.
+        skipped: list that gets (file, line, problem, text) of unusable rows.
     """
     rows, bad = _examples(table, columns, is_labelled)
     bad |= misfits(rows, known, columns.label)

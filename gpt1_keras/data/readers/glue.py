@@ -21,7 +21,8 @@ THREE_WAY = ("entailment", "neutral", "contradiction")
 TWO_WAY = ("entailment", "not_entailment")
 LOWEST_SCORE, HIGHEST_SCORE = 0, 5
 _SENTENCES = ("sentence1", "sentence2")
-_COLA_HEADER = ("source", "label", "mark", "sentence")  # not in the files
+# Of the training and the dev file, which have no header.
+_COLA_HEADER = ("source", "label", "mark", "sentence")
 
 
 def _read(

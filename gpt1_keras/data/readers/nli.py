@@ -1,7 +1,7 @@
 """Natural language inference outside GLUE: SNLI 1.0 and SciTail 1.0.
 
 - SNLI (Bowman et al. 2015), https://nlp.stanford.edu/projects/snli: one JSON
-  object on each line.
+  object on each line. Pairs without a gold label are dropped.
 - SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the folder
   `tsv_format`, without header or quoting.
 """

@@ -186,8 +186,7 @@ def named(path, rows, names=None):
 
     `path` is for messages, `rows` an iterator of (line, list of str or
     `BadRow`). Returns the list of names, and an iterator of (line, dict or
-    `BadRow`). Raises InputError if the header cannot be read or has a name
-    twice.
+    `BadRow`). Raises InputError if the header is unreadable or repeats a name.
     """
     if names is None:
         line, header = next(rows, (1, []))

@@ -151,9 +151,8 @@ def _example(text, pronoun, choices, right):
 def read_lambada(data_dir, split):
     """Read a split from `DATA_DIR/lambada`.
 
-    There is no `train`: the official one is a corpus of novels. Returns a list
-    of Example: text is the passage without its last word, which is the only
-    choice; label 0.
+    `train`, a corpus of novels, is not read. Returns a list of Example: text is
+    the passage without its last word, which is the only choice; label 0.
     """
     text_file = f"lambada_{_LAMBADA[split]}_plain_text.txt"
     files = (text_file, f"lambada_{split}.jsonl")
