@@ -46,19 +46,21 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         outputs = self.tied_logits(backbone.output, backbone.table_output)
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
 
-    def call_with_cache(self, token_ids, cache, cache_update_index):
+    def call_with_cache(self, token_ids, cache, cache_update_index, read=None):
         """Run tokens `[B, T]`, the first at position `cache_update_index`.
 
         The cache `[B, L, 2, H, S, K]` has keys and values of earlier positions.
         Returns logits `[B, T, V]`, states `[B, T, D]` and the updated cache.
+        `read` may be a faster function in place of `self.read`.
         """
-        logits, hidden, found = self._read(token_ids, cache, cache_update_index)
+        read = read or self.read
+        logits, hidden, found = read(token_ids, cache, cache_update_index)
         # Written at once: on a CPU, copying the cache takes most of the time.
         start = (0, 0, 0, 0, cache_update_index, 0)
         return logits, hidden, ops.slice_update(cache, start, found)
 
-    def _read(self, token_ids, cache, index):
-        """Return logits, hidden states, and their entries for the cache."""
+    def read(self, token_ids, cache, index):
+        """Return logits, states, and their columns of `call_with_cache`."""
         # [1, T]; a slice would make XLA compile again for every position.
         places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
         position_ids = index + ops.expand_dims(places, 0)
@@ -79,7 +81,7 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         """Return hidden states `[B, T, D]` and the cache of a prompt."""
         shape = self.backbone.cache_shape(ops.shape(token_ids)[0], 0)
         empty = ops.zeros(shape, dtype=self.compute_dtype)
-        _, hidden, cache = self._read(token_ids, empty, 0)
+        _, hidden, cache = self.read(token_ids, empty, 0)
         return hidden, cache
 
     # Sampling is the same for every decoder with such a cache.

@@ -1,5 +1,7 @@
 """Text from a language model, one token at a time."""
 
+import functools
+
 import keras
 import keras_hub
 import numpy as np
@@ -117,7 +119,28 @@ def _compile(causal_lm):
                 return causal_lm.call_with_cache(*inputs)
 
         return lambda *inputs: compute([v.value for v in variables], *inputs)
-    return _without_gradients(causal_lm.call_with_cache)
+    read = _recorded(causal_lm.read)
+    call = functools.partial(causal_lm.call_with_cache, read=read)
+    return _without_gradients(call)
+
+
+def _recorded(function):
+    """Return a function of torch tensors that always have the same shapes.
+
+    The first call records its operations, later calls repeat them: going
+    through Keras's layers takes longer than the operations of a token.
+    """
+    from torch.fx.experimental import proxy_tensor
+
+    graphs = []
+
+    def call(*tensors):
+        if not graphs:
+            record = proxy_tensor.make_fx(lambda *x: function(*x))
+            graphs.append(record(*tensors))
+        return graphs[0](*tensors)
+
+    return call
 
 
 def _without_gradients(function):
