@@ -192,7 +192,7 @@ def read_config(directory, name="config"):
         files.check_kinds(found, {"config": dict})
     except (OSError, ValueError) as error:
         raise errors.InputError(
-            f"{path} does not describe a model: {error}"
+            f"{path} describes no model ({error}): give another preset"
         ) from None
     return found["config"]
 
