@@ -60,7 +60,7 @@ def write(directory, predictions, *, num_rows=None):
         lines = [_HEADER, *(f"{i}\t{each}" for i, each in enumerate(answers))]
         contents[expected.name] = "\n".join(lines) + "\n"
         if problem := next(_problems(contents[expected.name], expected), None):
-            raise errors.InputError(f"predictions of {task}: {problem}")
+            raise errors.InputError(f"{task}: {problem}: use official files")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in contents.items():

@@ -79,7 +79,7 @@ def _filled(rows):
 
 def lines(rows):
     """Return the lines of a table: its columns, then its rows in any order."""
-    fields = [list(rows[0])] if rows else []
+    fields = [list(map(_field, rows[0]))] if rows else []
     fields += [list(row.values()) for row in rows]
     return ["\t".join(map(files.escape_line, row)) + "\n" for row in fields]
 

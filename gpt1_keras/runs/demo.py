@@ -1,6 +1,6 @@
 """Local web page to try a model."""
 
-import json
+import itertools
 import os
 
 import keras_hub
@@ -12,6 +12,7 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import transforms
+from gpt1_keras.data.readers import rows as rows_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
@@ -154,10 +155,12 @@ def _held_out(path, names):
     """Return a few of the user's own rows as lists of the inputs `names`."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").splitlines()[:_NUM_EXAMPLES]
-    rows = [{"text_pair": "", "choices": (), **json.loads(x)} for x in lines]
-    rows = [x | {"choices": "\n".join(x["choices"])} for x in rows]
-    return [[row[name] for name in names] for row in rows]
+    rows = itertools.islice(rows_lib.json_lines(path), _NUM_EXAMPLES)
+    # Whoever edited the file may have damaged some.
+    rows = [row for _, row in rows if isinstance(row, dict)]
+    for row in rows:
+        row["choices"] = "\n".join(map(str, row.get("choices") or ()))
+    return [[row.get(name, "") for name in names] for row in rows]
 
 
 def _language_model_page(gradio, preset, seed):

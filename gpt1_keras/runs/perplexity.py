@@ -56,7 +56,7 @@ def perplexity(
     facts = {"preset_sha256": presets.sha256(pretrained.directory)}
     facts["corpus_sha256"] = shards.index.get("request")
     if workdir and results.is_finished(workdir, config_sha256, **facts):
-        return results.read(workdir)["metrics"]
+        return results.read(workdir).get("metrics")
     texts = shards.split(split)
     longest = int(texts.lengths.max(initial=0))
     if longest < 2:  # The first token of a text is not scored.

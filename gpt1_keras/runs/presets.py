@@ -57,7 +57,7 @@ def find(preset):
         if (folder / "config.json").exists():
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
-        best = max(seeds, key=lambda seed: next(iter(seeds[seed].values()), 0))
+        best = max(seeds, key=lambda s: next(iter(seeds[s].values()), 0) or 0)
         logging.info(f"{preset}: seed {best}, the best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
     raise errors.InputError(
@@ -192,7 +192,7 @@ def read_config(directory, name="config"):
         files.check_kinds(found, {"config": dict})
     except (OSError, ValueError) as error:
         raise errors.InputError(
-            f"{path} does not describe a model: {error}"
+            f"{path} describes no model ({error}): give another preset"
         ) from None
     return found["config"]
 

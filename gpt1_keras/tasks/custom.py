@@ -251,9 +251,10 @@ def _inferred(table, family, text, text_pair, choices, label, others):
 def _are_scores(table, label):
     """Return whether all labels are numbers and one of them is fractional."""
     labels = [values.get(label) for _, values in table.rows]
-    if labels and all(re.fullmatch(r"-?\d+,\d+", str(e)) for e in labels):
+    commas = [e for e in labels if re.fullmatch(r"-?\d+,\d+", str(e))]
+    if commas and all(re.fullmatch(r"(-?\d+(,\d+)?)?", str(e)) for e in labels):
         raise errors.InputError(
-            f"{table.path}: the labels, such as {labels[0]!r}, have decimal"
+            f"{table.path}: the labels, such as {commas[0]!r}, have decimal"
             " commas: write points, or set `family` if they are classes"
         )
     try:

@@ -194,9 +194,8 @@ class Task:
         counts = dict(zip(("train", "dev", "test"), self.row_counts))
         if not counts[split]:
             known = " and ".join(name for name in counts if counts[name])
-            raise errors.InputError(
-                f"{self.name} has no split {split!r}, only {known}: choose one"
-            )
+            problem = f"{self.name} has no split {split!r}, only {known}"
+            raise errors.InputError(f"{problem}: change the split or the task")
         examples = self.reader(data_dir, split)
         is_sample = pathlib.Path(data_dir, _SAMPLE_MARK).exists()
         if len(examples) != counts[split] and not is_sample:

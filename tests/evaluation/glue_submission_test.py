@@ -2,6 +2,7 @@ import zipfile
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras.evaluation import glue_submission
 from tests.data.readers import glue_test
 
@@ -44,6 +45,8 @@ def test_files_by_hand(tmp_path):
         assert found[name].decode() == content
         assert (path.parent / name).read_text() == content
     assert set(filled) == set(glue_submission.FILES) - {"rte", "stsb", "cola"}
+    with pytest.raises(errors.InputError, match="cola: 1 rows.* use official"):
+        glue_submission.write(tmp_path, {"cola": [1]})
 
 
 def test_fillers_and_row_counts_are_those_of_the_files():

@@ -35,7 +35,7 @@ def test_classes_by_hand():
 def test_own_rows_keep_their_columns(tmp_path):
     given = [
         {"id": "7", "Review": " fine ", "prediction": "?", "note": ""},
-        {"id": "8", "Review": "bad", "given_prediction": "!", "n": [1]},
+        {"id": "8", "Review": "bad", "given_prediction": "!", "\ud800": [1]},
     ]
     texts = [Text(g["Review"], line=i, given=g) for i, g in zip((2, 5), given)]
     answers = np.array([1, 0]), [[0.25, 0.75], [0.5, 0.5]]
@@ -44,7 +44,7 @@ def test_own_rows_keep_their_columns(tmp_path):
     shares = "prediction_probability\tprobability_of_no\tprobability_of_yes"
     assert predictions.lines(rows) == [
         f"line\tprediction\t{shares}\tid\tReview\tgiven_given_prediction"
-        "\tgiven_prediction\tn\n",
+        "\tgiven_prediction\t\\\\ud800\n",
         "2\tyes\t0.75\t0.25\t0.75\t7\t fine \t?\t\t\n",
         "5\tno\t0.5\t0.5\t0.5\t8\tbad\t\t!\t[1]\n",
     ]

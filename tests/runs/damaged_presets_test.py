@@ -141,6 +141,7 @@ DAMAGES = {
 }
 TASK_DAMAGES = {
     "no head": (lambda p: (p / "task.weights.h5").unlink(), "task.weights.h5"),
+    "torn": (put("task.json", b"{}"), "describes no model .*: give another"),
     "odd transform": (
         configure("task", "preprocessor", transform="pad"),
         "no transform 'pad'",

@@ -47,6 +47,9 @@ def test_examples_are_rows_held_out_by_the_run(tmp_path):
     path = tmp_path / "dev.jsonl"
     assert demo._held_out(path, ("text",)) == []
     row = '{"text": "a", "text_pair": "b", "choices": ["c", "d"], "label": 0}\n'
-    path.write_text(row * 9)
-    found = demo._held_out(path, ("text", "text_pair", "choices"))
-    assert found == [["a", "b", "c\nd"]] * 5
+    for damage, count in ("", 5), ("\ufeff", 5), ("[1]\n", 4), ('{"te\n\n', 4):
+        path.write_text(damage + row * 9, encoding="utf-8")
+        found = demo._held_out(path, ("text", "text_pair", "choices"))
+        assert found == [["a", "b", "c\nd"]] * count
+    path.write_text('{"choices": null}')
+    assert demo._held_out(path, ("text", "choices")) == [["", ""]]

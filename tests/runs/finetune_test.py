@@ -486,6 +486,7 @@ PIPED = [
     "\ufeffsep=;\r\nid;text;label\r\n7;the garden;?\r\n8;a tall harbour;b\r\n",
     "text\tid\nthe garden\t7\na tall harbour\t8\n",
     'text\n"the garden"\na tall harbour\n',
+    "id,text\r7,the garden\r8,a tall harbour\r",
     '{"text": "the garden"}\n{"text": "a tall harbour"}\n',
 ]
 

@@ -75,6 +75,8 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     written = path.stat().st_mtime_ns
     assert run(preset, texts, path.parent, **settings) == wanted
     assert path.stat().st_mtime_ns == written  # It was finished.
+    path.write_text(path.read_text().replace("metrics", "edited"))
+    assert run(preset, texts, path.parent, **settings) is None
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
     given = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}

@@ -127,7 +127,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
         (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
         (rows("a", "a", "b"), {}, "line 3: 'label' is 'b', which only one text has"),
         (rows("a", "a", "a"), {}, "has only the label 'a'"),
-        (rows("0,5", "1,5", text_pair="so"), {}, "'0,5', have decimal commas"),
+        (rows("3", "1,5", text_pair="so"), {}, "'1,5', have decimal commas"),
     ],
 )  # fmt: skip
 def test_mistakes_are_found_when_the_task_is_built(

@@ -50,8 +50,8 @@ class StandardInput:
         self._content = sys.stdin.buffer.read()
         text = self._content.decode("utf-8-sig", errors="replace").lstrip()
         text = re.sub('^"?sep=[,;]"?\\s+', "", text)  # a line for Excel
-        first = text.partition("\n")[0]
-        names = [name.strip(' \r"') for name in re.split("[,;]", first)]
+        first = re.split("[\r\n]", text, maxsplit=1)[0]
+        names = [name.strip(' "') for name in re.split("[,;]", first)]
         if re.match(r'\{|\[\s*["{\[]', text):
             self.suffix = ".jsonl"
         elif "\t" in first:
