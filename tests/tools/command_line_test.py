@@ -52,7 +52,7 @@ MISTAKES = {
     "train_tokenizer": {
         f"{LEARN} 9 --type unigram books": "invalid choice: 'unigram'",
         f"{LEARN} 90 ''": "an argument is empty",
-        f"{LEARN} 9 books": "9 entries is too small",
+        f"{LEARN} 9 books": "raise --vocabulary_size",
         f"{LEARN} 150 --output . books": "already holds a ",
     },
     "word_baselines": {
