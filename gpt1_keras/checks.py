@@ -223,9 +223,12 @@ def _describe(annotation):
     if origin in _UNIONS:
         return " or ".join(dict.fromkeys(map(_describe, inner)))
     if origin is tuple:
-        example = _EXAMPLES.get(_split(inner[0])[0], "(('a', 'b'), ('c',))")
+        item, limits = _split(inner[0])
+        example = _EXAMPLES.get(item, "(('a', 'b'), ('c',))")
         is_unique = any(mark.is_unique for mark in own_marks)
         of = " of different values" if is_unique else ""
+        if item in (int, float):
+            of += "".join(f", each{_limits(mark)}," for mark in limits)
         return f"a tuple{of} such as {example}"
     if origin is dict:
         example = "0.5" if kind == Numbers else "{'cola': 0.5}"

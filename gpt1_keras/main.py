@@ -260,7 +260,7 @@ def _workdir(bindings, parameters):
     directory = bindings.macros.get("WORKDIR")
     if "workdir" not in parameters and directory:
         raise errors.InputError("this run writes no files: leave --workdir out")
-    if isinstance(directory, str) and directory:
+    if isinstance(directory, str):
         return files.user_path("--workdir", directory)
     if "workdir" in parameters and parameters["workdir"].default is not None:
         raise errors.InputError("this run writes files: add --workdir DIR")

@@ -24,7 +24,7 @@ TABLE = [
     (checks.Paths, ["a", ("a", "b")], [(), ("a", "")], "such as ('a', 'b')"),
     (checks.Dtype, ["float32", "mixed_bfloat16"],
      ["bfloat16", "mixed_float16", 32], "'float32' or 'mixed_bfloat16'"),
-    (checks.Counts, [(1, 2), [3]], [(), 5, (0,), "ab", ("x",)], "a tuple such"),
+    (checks.Counts, [(1, 2), [3]], [(), 5, (0,), "ab", ("x",)], "each of at "),
     (str, ["", "a"], [3, "a\0"], "text in quotes"),
     (bool, [True, False], [1, "True"], "True or False"),
     (dict, [{}], [[]], "dict"),

@@ -97,6 +97,7 @@ def test_wrong_arguments(call, monkeypatch):
         ([*run, "--set", "STEPS = 2 * 3"], ["STEPS = 2 * 3", "arithmetic"]),
         ([*run, "--set", "STEPS =\n\0"], ["STEPS =\\n\\x00"]),
         (["--gin", "gin/generate.gin", *run[2:]], ["leave --workdir out"]),
+        (["--gin", "record.gin", "--workdir="], ["--workdir is empty"]),
     ):
         assert_refused(call(*arguments), *expected)
     monkeypatch.setenv("GPT1_KERAS_CACHE", "~nosuchuser/x")

@@ -4,6 +4,7 @@ import argparse
 import functools
 import logging
 import os
+import re
 import sys
 
 from gpt1_keras import errors
@@ -73,6 +74,9 @@ def tool(work):
         try:
             return work(arguments) or 0
         except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, InputError):  # Code names parameters.
+                message = re.sub(r"`(\w+?)(_dir)?`", r"--\1", str(error))
+                error = InputError(message)
             return errors.report(error)
 
     return main
@@ -95,7 +99,7 @@ def create(option, path, write):
         # h5py's messages have several lines.
         reason = error.strerror or str(error).strip().split("\n")[0]
         raise InputError(
-            f"{option} {path} cannot be written ({reason})"
+            f"{option} {path} cannot be written ({reason}): give another"
         ) from None
 
 

@@ -31,7 +31,7 @@ def main(arguments):
     values = parser.parse(arguments)
     source, preset = pathlib.Path(values.input), pathlib.Path(values.preset)
     if not source.is_dir():
-        raise InputError(f"--input {source} is not a folder")
+        raise InputError(f"--input {source} is not a folder: give its path")
     command_line.check_new("--preset", preset)
     # These take seconds to import.
     with console.without_noise():

@@ -45,7 +45,7 @@ def find(names, wanted):
             "below the corpus folder, as in the index of the shards"
         )
     if wanted >= names:
-        raise InputError("`held_out_books` leaves no book for training")
+        raise InputError("`held_out_books` names all books: name fewer")
     return sorted(wanted)
 
 

@@ -224,9 +224,8 @@ def _inferred(table, family, text, text_pair, choices, label, others):
     given = {"text_pair": text_pair, "choices": choices, **others}
     for name, value in given.items():
         if value is not None and family not in _TAKEN_BY[name]:
-            raise errors.InputError(
-                f"`family` {family!r} takes no `{name}`: leave one of them out"
-            )
+            problem = f"`family` {family!r} takes no `{name}`"
+            raise errors.InputError(f"{problem}: leave it out, or set `family`")
     is_choice = family == "multiple_choice"
     choices = choices or ("choices" if is_choice else ())
     # Choices may go without a question.
@@ -236,9 +235,9 @@ def _inferred(table, family, text, text_pair, choices, label, others):
     named = [name for name in (text, text_pair, *choices, label) if name]
     twice = [name for name in named if named.count(name) > 1]
     if twice:
-        raise errors.InputError(
-            f"column {twice[0]!r} is given twice: use each column once"
-        )
+        problem = f"column {twice[0]!r} is given twice"
+        remedy = "give each of `text`, `text_pair`, `choices`, `label` its own"
+        raise errors.InputError(f"{problem}: {remedy}")
     return family, custom_lib.Columns(
         text=text,
         text_pair=text_pair,

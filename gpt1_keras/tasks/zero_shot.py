@@ -307,7 +307,8 @@ _ROWS = (
 _TASKS = {each.name: each for each in _ROWS}
 _Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
 _LabelWords = typing.Annotated[
-    tuple[checks.Names, ...], checks.Dial(low=2, high=2)
+    tuple[typing.Annotated[tuple[checks.Column, ...], checks.Dial(low=1)], ...],
+    checks.Dial(low=2, high=2),
 ]
 
 

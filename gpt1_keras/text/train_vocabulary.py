@@ -114,7 +114,7 @@ def _learn(model, build_trainer, counts, first, size, **options):
     if size < len(first):
         raise errors.InputError(
             f"a vocabulary of {size} entries is too small: the characters of"
-            f" the text alone need {len(first)}; ask for more"
+            f" the text alone need {len(first)}: raise `vocabulary_size`"
         )
     # The library reserves memory for `size`: limit it to what can be learned.
     size = min(size, len(first) + 2 * sum(map(len, counts)))

@@ -91,5 +91,5 @@ def test_names_are_read_from_a_file_with_a_byte_order_mark(tmp_path):
     path = tmp_path / "names.txt"
     path.write_text("one.txt\n\n two.txt \n", encoding="utf-8-sig")
     assert split.read_names(path) == ("one.txt", "two.txt")
-    with pytest.raises(ValueError, match="leaves no book for training"):
+    with pytest.raises(ValueError, match="all books: name fewer"):
         split.find(NAMES, NAMES)

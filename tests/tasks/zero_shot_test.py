@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpt1_keras import checks
 from gpt1_keras.data import examples
 from gpt1_keras.data import packing
 from gpt1_keras.tasks import zero_shot
@@ -99,9 +100,11 @@ def test_probabilities_of_words_are_summed():
     words = (("bad", "poor"), ("good",))
     task = zero_shot.task("sst2", words)
     assert task.label_words == words
-    for wrong in ("Bad", " "):
+    for wrong in (("Bad",), (" ",), ("good", "good")):
+        both, allowed = (words[0], wrong), zero_shot.task.__annotations__
+        assert checks.fits(both, allowed["label_words"])
         with pytest.raises(ValueError, match="each word to one class"):
-            zero_shot.task("sst2", (words[0], (wrong,)))
+            zero_shot.task("sst2", both)
     found = [
         (0.2, 0.15, 0.3),  # negative, though good is the likeliest
         (0.2, 0.15, 0.4),  # positive

@@ -41,6 +41,7 @@ MISTAKES = {
     "prepare_corpus": {
         f"{PREPARE} --output out": "required: FILE_OR_FOLDER",
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
+        "--vocabulary vocabulary.json --output o books": "give --merges",
         f"{PREPARE} --output o --merges /dev/null books": "tokens are missing",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output= books": "--output is empty",
@@ -51,13 +52,13 @@ MISTAKES = {
     "train_tokenizer": {
         f"{LEARN} 9 --type unigram books": "invalid choice: 'unigram'",
         f"{LEARN} 90 ''": "an argument is empty",
-        f"{LEARN} 9 books": "9 entries is too small",
+        f"{LEARN} 9 books": "raise --vocabulary_size",
         f"{LEARN} 150 --output . books": "already holds a ",
     },
     "word_baselines": {
         "--data . stbs": "did you mean stsb?",
         "--data . --seed -1 sst2": "--seed: -1: give a number of at least 0",
-        "--data nowhere cola": "train.tsv does not exist",
+        "--data nowhere cola": "or set --data to the folder",
     },
 }
 
