@@ -121,7 +121,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if self.workdir is None:
             directory = self._new_folder()
         else:
-            directory = files_lib.user_path("workdir", str(self.workdir))
+            directory = files_lib.user_path("`workdir`", self.workdir)
         dials = {
             "PRESET": self.preset,
             "NUM_EPOCHS": self.num_epochs,

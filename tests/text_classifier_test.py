@@ -170,6 +170,7 @@ ARGUMENTS_REFUSED = [
     ({"files": [3]}, "`files` is .3.: give a path in quotes or a tuple"),
     ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),
     ({"workdir": __file__}, "cannot create this folder"),
+    ({"workdir": 5}, "`workdir` 5 cannot be used as a path"),
 ]
 
 
