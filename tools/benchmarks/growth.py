@@ -22,7 +22,7 @@ from tools.benchmarks import process
 _STEPS = 4
 _SMALLEST = {"sequences": 4, "candidates": 1, "positions": 128, "replicas": 1}
 _FACTORS = (1, 2, 4)
-_WORDS = 1_000_000
+_WORDS = 2_000_000
 
 
 def measure(*, sizes, rounds):
