@@ -36,7 +36,7 @@ def main(arguments=None):
         if getattr(sys, name) is None:  # closed, as with `<&-`
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
     if isinstance(sys.stdout, io.TextIOWrapper):  # not so in notebooks
-        # A terminal of another encoding than UTF-8 shows "\\u20ac" for a euro.
+        # A terminal that cannot encode a character shows its escape.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         backend = os.environ.get("KERAS_BACKEND") or "tensorflow"

@@ -8,8 +8,10 @@ import pytest
 from gpt1_keras import errors
 from tools import benchmark
 from tools.benchmarks import figure
+from tools.benchmarks import growth
 from tools.benchmarks import peak
 from tools.benchmarks import probe
+from tools.benchmarks import process
 
 
 @pytest.mark.parametrize("name", benchmark.SECTIONS)
@@ -55,3 +57,10 @@ def test_figures_are_shown_kept_and_drawn(capsys, monkeypatch, tmp_path):
 def test_arguments(tmp_path):
     with pytest.raises(errors.InputError, match="--json .* existing folder"):
         benchmark._parse(["--json", str(tmp_path)])
+
+
+def test_exponents_and_the_peak_of_a_process():
+    assert growth._exponent((1, 2, 4), (3.0, 12.0, 48.0)) == 2
+    assert growth._exponent((1, 2, 4), (0.0, 0.0, 0.0)) == 0
+    block = b"x" * 300_000_000
+    assert 0.3 < process.peak() < 100 and block  # GB
