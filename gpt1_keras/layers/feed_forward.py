@@ -14,9 +14,9 @@ def _gelu(x):
     `1 + tanh(u) = 2 sigmoid(2u)`, and a sigmoid takes less time.
     """
     y = ops.cast(x, "float32")
-    # 1.59577 = 2 sqrt(2 / pi)
-    y = y * ops.sigmoid(1.5957691216057308 * (y + 0.044715 * y * y * y))
-    return ops.cast(y, x.dtype)
+    # 2u = 2 sqrt(2 / pi) (y + 0.044715 y^3)
+    double = y * (1.5957691216057308 + 0.0713548162726 * (y * y))
+    return ops.cast(y * ops.sigmoid(double), x.dtype)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

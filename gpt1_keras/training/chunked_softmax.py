@@ -158,15 +158,17 @@ def _loss_and_error(logits, target, weight):
     """Return the weighted loss of a chunk and its gradient, `[K, R]`."""
     x = ops.cast(logits, "float32")
     rows = ops.arange(x.shape[1], dtype=target.dtype)
-    # [K], [R] -> [K, R]
-    is_target = ops.equal(ops.expand_dims(target, 1), rows)
+    # [K, 1], [R] -> [K, R]
+    target = ops.expand_dims(target, 1)
+    is_target = ops.equal(target, rows)
+    # A look-up takes less time than a sum over `is_target`.
+    chosen = ops.cast(ops.take_along_axis(logits, target, axis=1), "float32")
     weight = ops.expand_dims(weight, 1)
     # exp(x - top) / total is the softmax
     top = ops.amax(x, axis=1, keepdims=True)
     exponential = ops.exp(x - top)
     total = ops.sum(exponential, axis=1, keepdims=True)
-    loss = ops.sum(weight * (top + ops.log(total)))
-    loss = loss - ops.sum(ops.where(is_target, x * weight, 0.0))
+    loss = ops.sum(weight * (top + ops.log(total) - chosen))
     error = exponential * (weight / total) - ops.where(is_target, weight, 0.0)
     return loss, ops.cast(error, logits.dtype)
 
