@@ -56,7 +56,7 @@ class Learner(_step.TrainStep, keras.Model):
             for layer in network.layers
             if isinstance(layer, embedding.TableDropoutEmbedding)
             for variable in layer.variables
-            if variable.name == "seed_generator_state"
+            if step.is_random_state(variable)
         ]
         self.built = True
 

@@ -71,9 +71,7 @@ class TrainStep:
     def _shift_seeds(self, values, offset):
         """Add `offset` to the seed of each state `[seed, counter]`."""
         return [
-            value.at[0].add(offset)
-            if variable.name == "seed_generator_state"
-            else value
+            value.at[0].add(offset) if step.is_random_state(variable) else value
             for variable, value in zip(self.non_trainable_variables, values)
         ]
 

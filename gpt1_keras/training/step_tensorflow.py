@@ -119,7 +119,7 @@ class TrainStep:
         # [seed, counter]: not aggregated, so each replica changes its own copy.
         offset = tf.stack([strategy_lib.seed_offset(replica), 0])
         variables = self.non_trainable_variables
-        states = [v for v in variables if v.name == "seed_generator_state"]
+        states = list(filter(step.is_random_state, variables))
         for state in states:
             state.assign(state.value + offset)
         logs = self.train_step(batch)
