@@ -78,8 +78,8 @@ class TrainStep:
     def _accumulate(self, trainable, starts, batches):
         """Return sums of losses and gradients, and the new random states."""
         compute = jax.grad(self._stateless_loss, has_aux=True)
-        shared = {state.path for state in self.table_states}
-        is_shared = [v.path in shared for v in self.non_trainable_variables]
+        shared = set(map(id, self.table_states))
+        is_shared = [id(v) in shared for v in self.non_trainable_variables]
 
         def micro_step(carry, batch):
             totals, sums, states = carry
