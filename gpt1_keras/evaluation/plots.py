@@ -46,12 +46,10 @@ _KINDS = {
 # For class names: matplotlib's own font lacks Korean, Chinese and Japanese.
 _FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic")
 _FONTS += ("Malgun Gothic", "Apple SD Gothic Neo")
-_INSTALLED = set(font_manager.get_font_names())
-_FAMILY = [font for font in _FONTS if font in _INSTALLED]
-# Dollar signs in a user's texts would start a formula.
-_SETTINGS = {"font.family": _FAMILY, "text.parse_math": False}
+_FOUND = [font for font in _FONTS if font in font_manager.get_font_names()]
 # Decorates what draws: other plots of the process keep their own settings.
-style = matplotlib.rc_context(_SETTINGS)
+# Dollar signs in a user's texts would start a formula.
+style = matplotlib.rc_context({"font.family": _FOUND, "text.parse_math": False})
 _COLUMNS = 2  # more are too small on a phone
 _FEWEST = 3  # numbers of layers that make a curve
 

@@ -89,11 +89,10 @@ class DecoderBlock(configured.ConfiguredLayer):
         if cache is not None:
             attended, found = attended
         add_norm = _add_norm(self.layer_norm_epsilon)
-        norm = self.attention_norm
-        x = add_norm(x, attended, norm.gamma, norm.beta, training=training)
+        first, second = self.attention_norm, self.feed_forward_norm
+        x = add_norm(x, attended, first.gamma, first.beta, training=training)
         fed = self.feed_forward(x, training=training)
-        norm = self.feed_forward_norm
-        x = add_norm(x, fed, norm.gamma, norm.beta, training=training)
+        x = add_norm(x, fed, second.gamma, second.beta, training=training)
         return x if cache is None else (x, found)
 
     def compute_output_spec(self, x, **unused):
