@@ -42,10 +42,9 @@ class TrainStep:
         for index in range(int(x.cardinality())):
             callbacks.on_train_batch_begin(index)
             is_asked = stop is not None and stop.signal_name is not None
+            requests = tf.constant(float(is_asked))
             with strategy_tensorflow.all_workers(strategy):
-                found = self.distributed_step(
-                    batches, tf.constant(float(is_asked))
-                )
+                found = self.distributed_step(batches, requests)
                 logs = {
                     name: float(strategy.experimental_local_results(value)[0])
                     for name, value in found.items()
