@@ -217,13 +217,12 @@ def new_folder(directory):
     old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
+    usual = temporary.stat().st_mode & 0o777
     try:
         yield temporary
         # Some libraries write files that only their owner may read.
-        mask = os.umask(0)
-        os.umask(mask)
         for path in (temporary, *temporary.rglob("*")):
-            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+            path.chmod(usual if path.is_dir() else usual & 0o666)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -332,7 +332,7 @@ def _rows_file(directory, rows):
 
 @contextlib.contextmanager
 def _contained(verbose):
-    """Restore precision and random states, which runs set globally.
+    """Restore precision and Python's and numpy's generators after a run.
 
     Unless `verbose`, log lines appear only after an error. A signal that
     stopped the run is raised again, for the caller's handler.

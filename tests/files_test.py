@@ -94,3 +94,20 @@ def test_escaped_text_is_one_line(text):
     assert (
         len(line.splitlines()) == 1 and files.parse_json(line)["text"] == text
     )
+
+
+def test_a_new_folder_has_the_usual_permissions(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            # It holds for all threads, whose files would get other ones.
+            patch.delattr(os, "umask")
+            with files.new_folder(tmp_path / "new") as folder:
+                folder.chmod(0o700)
+                (folder / "inner").mkdir(mode=0o700)
+                (folder / "file").touch(mode=0o600)
+    finally:
+        os.umask(before)
+    paths = [tmp_path / "new" / name for name in ("", "inner", "file")]
+    modes = [oct(path.stat().st_mode & 0o777) for path in paths]
+    assert modes == ["0o750", "0o750", "0o640"]

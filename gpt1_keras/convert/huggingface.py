@@ -115,7 +115,7 @@ def read_tokenizer(directory):
         found = tokenizers.Tokenizer.from_file(str(whole)).to_str()
         model = json.loads(found)["model"]
         pieces = subwords.by_id(model["vocab"], whole)
-        if model["end_of_word_suffix"] != "</w>":
+        if model["end_of_word_suffix"] != subwords.END_OF_WORD:
             raise ValueError
     except Exception:  # The library raises nothing more special.
         raise errors.InputError(

@@ -77,6 +77,7 @@ def piece_path(folder, tokenizer, book, piece):
 
 
 def count_words(found, *, num_processes=None):
+    """Return a Counter of the words in a list of `books.Book`."""
     tasks = tasks_of(found)
     counts = collections.Counter()
     with console.bar("counting words", total_bytes(tasks)) as advance:

@@ -88,7 +88,7 @@ def prepare(
             raise InputError(f"{output} holds the books: choose another folder")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
-    recipe.held_out([book.name for book in found])
+    recipe.held_out([book.name for book in found])  # Refuses unknown names.
     directory = files_lib.make_folder(directory)
     is_begun = (directory / shards.TOKENIZER / _IDENTITY).exists()
     others = {path.name for path in directory.glob("[!.]*")} - {"config.gin"}

@@ -46,14 +46,14 @@ class Run:
 
     @property
     def data(self):
-        """ "official", "sample" (generated) or "" (unknown)."""
+        """The data: "official", "sample" (generated) or "" (unknown)."""
         if self.bindings is None or "DATA_DIR" not in self.bindings.macros:
             return ""
         return "sample" if self.macro("DATA_DIR") is None else "official"
 
     @property
     def backbone(self):
-        """ "transformer" or "lstm"."""
+        """The kind of network: "transformer" or "lstm"."""
         name = self.result.get("backbone")
         return name and ("lstm" if "lstm" in name.lower() else "transformer")
 

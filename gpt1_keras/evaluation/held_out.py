@@ -71,28 +71,26 @@ class Evaluation:
 
 
 class HeldOut:
-    """The held-out books of a corpus; falsy if they have no token to score."""
+    """The held-out books of a corpus, which may have no token to score."""
 
     def __init__(self, evaluation, shards, learner, sequence_length, num_steps):
         self._evaluation = evaluation
         self._num_steps = num_steps
-        self._split = shards.split("held_out")
+        split = shards.split("held_out")
+        # The first token of a book is not scored.
+        self.has_tokens = int(split.lengths.max(initial=0)) > 1
         self._score = functools.partial(
             score,
             learner,
-            self._split,
+            split,
             sequence_length=sequence_length,
             stride=evaluation.stride,
             batch_size=evaluation.batch_size,
         )
 
-    def __bool__(self):
-        # The first token of a book is not scored.
-        return int(self._split.lengths.max(initial=0)) > 1
-
     def record(self, step, history):
         """Measure and record a step, unless it is the last (see `final`)."""
-        if self and step < self._num_steps:
+        if self.has_tokens and step < self._num_steps:
             metrics = self._score(tokens=self._evaluation.tokens)
             history.write(step, split="held_out", **metrics)
 
@@ -106,7 +104,7 @@ class HeldOut:
             if line["step"] == step and line.get("split") == "held_out":
                 beside = ("step", "split", "seconds")
                 metrics = {k: v for k, v in line.items() if k not in beside}
-        if self and not metrics:
+        if self.has_tokens and not metrics:
             metrics = self._score(tokens=self._evaluation.final_tokens)
             history.write(step, split="held_out", **metrics)
         history.close()

@@ -46,10 +46,10 @@ _KINDS = {
 # For class names: matplotlib's own font lacks Korean, Chinese and Japanese.
 _FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic")
 _FONTS += ("Malgun Gothic", "Apple SD Gothic Neo")
-_INSTALLED = set(font_manager.get_font_names())
-matplotlib.rcParams["font.family"] = [f for f in _FONTS if f in _INSTALLED]
-# Texts of the user may contain dollar signs, which would start a formula.
-matplotlib.rcParams["text.parse_math"] = False
+_FOUND = [font for font in _FONTS if font in font_manager.get_font_names()]
+# Decorates what draws: other plots of the process keep their own settings.
+# Dollar signs in a user's texts would start a formula.
+style = matplotlib.rc_context({"font.family": _FOUND, "text.parse_math": False})
 _COLUMNS = 2  # more are too small on a phone
 _FEWEST = 3  # numbers of layers that make a curve
 
@@ -85,6 +85,7 @@ class Point(typing.NamedTuple):
     panel: str = ""  # title of its axes
 
 
+@style
 def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     """Draw `Point`s as a PNG with a panel for each title.
 

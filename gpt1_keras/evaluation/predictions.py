@@ -128,6 +128,7 @@ def _number(value):
     return f"{float(value):.6g}"
 
 
+@plots.style
 def plot_confusion(truth, predictions, class_names, path, *, title):
     """Draw the confusion matrix of int arrays `[N]`; rows are true classes."""
     num_classes = len(class_names)
@@ -165,6 +166,7 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
     plots.save(figure, path)
 
 
+@plots.style
 def plot_scores(truth, predictions, path, *, title):
     """Draw true against predicted scores `[N]`."""
     figure, (axes,) = plots.panels(1, 1, 5, 5)

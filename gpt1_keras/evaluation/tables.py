@@ -76,18 +76,18 @@ def render(template, **values):
 def escape(text):
     """Return Markdown that shows a text literally, even in a table cell."""
     special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
-    text = re.sub(special, r"\\\1", one_line(text))
+    text = re.sub(special, r"\\\1", unbroken(text))
     return html.escape(text, quote=False).replace("|", "&#124;")
 
 
 def code(text):
     """Return Markdown that shows a text as code, or escaped if it cannot."""
-    text = one_line(text)
+    text = unbroken(text)
     is_safe = text and not re.search(r"[`|]", text)
     return f"`{text}`" if is_safe else escape(text)
 
 
-def one_line(text):
+def unbroken(text):
     """Return a text with line breaks and control characters as spaces."""
     control = r"[\0-\x1f\x7f-\x9f\u2028\u2029]"
     return " ".join(re.sub(control, " ", text).split())

@@ -113,6 +113,7 @@ def write_page(path, title, introduction, sections):
     return page
 
 
+@plots.style
 def draw_attention(shares, pieces, path, *, title):
     """Draw the attention `[H, T, T]` of heads, for `T` pieces, side by side."""
     is_one = len(shares) == 1

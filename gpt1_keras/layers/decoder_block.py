@@ -65,6 +65,7 @@ class DecoderBlock(configured.ConfiguredLayer):
         self.feed_forward_norm = self._norm("feed_forward_norm")
 
     def _norm(self, name):
+        """Return a norm that holds its weights; `_add_norm` computes it."""
         return keras.layers.LayerNormalization(
             epsilon=self.layer_norm_epsilon, name=name, dtype="float32"
         )
@@ -87,14 +88,12 @@ class DecoderBlock(configured.ConfiguredLayer):
         )
         if cache is not None:
             attended, found = attended
-        x = self._add_norm(self.attention_norm, x, attended, training)
-        fed = self.feed_forward(x, training=training)
-        x = self._add_norm(self.feed_forward_norm, x, fed, training)
-        return x if cache is None else (x, found)
-
-    def _add_norm(self, layer, x, y, training):
         add_norm = _add_norm(self.layer_norm_epsilon)
-        return add_norm(x, y, layer.gamma, layer.beta, training=training)
+        first, second = self.attention_norm, self.feed_forward_norm
+        x = add_norm(x, attended, first.gamma, first.beta, training=training)
+        fed = self.feed_forward(x, training=training)
+        x = add_norm(x, fed, second.gamma, second.beta, training=training)
+        return x if cache is None else (x, found)
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype="float32")

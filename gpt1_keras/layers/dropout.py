@@ -78,9 +78,8 @@ def _torch_draw():
         least = num_dropped - _NUM_DRAWS // 2
         if state.device.type == "cpu":
             bits = np.random.SFC64(seed).random_raw((size + 3) // 4)
-            return torch.from_numpy(
-                (bits.view("int16")[:size] >= least).view("uint8")
-            )
+            kept = bits.view("int16")[:size] >= least
+            return torch.from_numpy(kept.view("uint8"))
         generator = torch.Generator(device=state.device)
         generator.manual_seed(sum(seed) % 2**32)
         options = {"dtype": torch.int32, "device": state.device}

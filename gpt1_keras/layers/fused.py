@@ -50,19 +50,17 @@ def fused(function):
     compiled = tf.function(function, jit_compile=True, autograph=False)
 
     @tf.function(jit_compile=True, autograph=False)
-    def gradients(upstream, *arguments):
+    def gradients(dy, *arguments):
         floats = [a for a in arguments if a.dtype.is_floating]
         with tf.GradientTape() as tape:
             tape.watch(floats)
             output = function(*arguments)
-        found = iter(tape.gradient(output, floats, upstream))
+        found = iter(tape.gradient(output, floats, dy))
         return [next(found) if a.dtype.is_floating else None for a in arguments]
 
     @tf.custom_gradient
     def differentiable(*arguments):
-        return compiled(*arguments), lambda upstream: gradients(
-            upstream, *arguments
-        )
+        return compiled(*arguments), lambda dy: gradients(dy, *arguments)
 
     def call(*arguments, training):
         if not training:

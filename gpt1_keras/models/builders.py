@@ -122,7 +122,6 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
             value = ops.convert_to_numpy(table)
             getattr(target.token_and_position_embedding, name).assign(value)
     for i in range(num_transferred_layers):
-        target.decoder_blocks[i].set_weights(
-            source.decoder_blocks[i].get_weights()
-        )
+        weights = source.decoder_blocks[i].get_weights()
+        target.decoder_blocks[i].set_weights(weights)
     return target

@@ -69,8 +69,8 @@ class GPT1Tokenizer(
     @property
     def special_token_ids(self):
         """Ids that postprocessing strips; the model never generates them."""
-        size = self.pipeline.vocabulary_size
-        return [size, size + 1, size + 2]
+        ours = self.pipeline
+        return [ours.start_id, ours.delimiter_id, ours.extract_id]
 
     def tokenize(self, inputs):
         """Return the ids of a text (str, bytes, tensor) or of several texts."""

@@ -82,9 +82,12 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
                 dtype=backbone.dtype_policy,
             )
             if preprocessor is not None:  # A run may read the saved preset.
-                preprocessor.task = preprocessor.task or "custom"
-                names = preprocessor.label_words or range(num_classes)
-                preprocessor.label_words = list(map(str, names))
+                config = preprocessor.get_config()
+                config["tokenizer"] = preprocessor.tokenizer
+                config["task"] = preprocessor.task or "custom"
+                if len(preprocessor.label_words) != num_classes:
+                    config["label_words"] = map(str, range(num_classes))
+                preprocessor = type(preprocessor).from_config(config)
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(
                 "this backbone is pretrained, without special tokens: give"
@@ -129,17 +132,17 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
         batch_size=None,
         sample_weight=None,
         validation_data=None,
+        validation_split=None,
         **options,
     ):
-        split = options.pop("validation_split", None)
-        if split and validation_data is None:
-            split_arrays = pipeline_model._train_validation_split
-            train, validation_data = split_arrays((x, y, sample_weight), split)
-            x, y, sample_weight = train
-        if isinstance(validation_data, tuple | list):
-            x_val, y_val, weights = keras.utils.unpack_x_y_sample_weight(
-                validation_data
+        if validation_split and validation_data is None:
+            parts = pipeline_model._train_validation_split(
+                (x, y, sample_weight), validation_split
             )
+            (x, y, sample_weight), validation_data = parts
+        if isinstance(validation_data, tuple | list):
+            unpack = keras.utils.unpack_x_y_sample_weight
+            x_val, y_val, weights = unpack(validation_data)
             x_val, y_val, _, weights = _chain(x_val, y_val, batch_size, weights)
             validation_data = x_val, y_val, weights
         given = _chain(x, y, batch_size, sample_weight)

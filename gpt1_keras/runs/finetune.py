@@ -123,7 +123,6 @@ class FineTuning:
         return sum(x["step"] > best["step"] for x in lines) >= self.patience
 
     def labelled(self, task, pretrained, examples, split):
-        signature = transforms.SIGNATURES[task.transform.__name__]
         return scoring.Labelled(
             task,
             examples,
@@ -137,7 +136,7 @@ class FineTuning:
             share_prefix=self.share_prefix
             # Gin passes functions in a wrapper.
             and inspect.unwrap(self.batches) is encoded_batches
-            and signature.shares_prefix
+            and transforms.SIGNATURES[task.transform.__name__].shares_prefix
             and pretrained.can_share_prefix(),
         )
 
@@ -170,9 +169,7 @@ class FineTuning:
             dtype="float32",
             name="head",
         )
-        return task_model.GPT1TaskModel(
-            backbone, head, preprocessor=preprocessor
-        )
+        return task_model.GPT1TaskModel(backbone, head, preprocessor)
 
     def build_learner(self, network, task, *, share_prefix=False):
         """Return the `Learner` of a task, not yet compiled."""
@@ -234,9 +231,8 @@ def finetune(
         return results.path(workdir)
     strategy = devices.open()
     strategy.check_batch(training.batch_size, training.microbatch_size)
-    strategy.check_share(
-        "evaluation_batch_size", training.evaluation_batch_size
-    )
+    size = training.evaluation_batch_size
+    strategy.check_share("evaluation_batch_size", size)
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
     for path in records:

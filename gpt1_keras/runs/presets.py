@@ -69,8 +69,9 @@ def find(preset):
 def load(cls, directory, *, dtype="float32"):
     """Return `cls.from_preset(directory)` under a dtype policy.
 
-    With "int8", the kernels of the blocks are rounded to 255 values in each
-    column, and everything is computed in float32.
+    From then on, factors are rounded as this dtype allows (`precision`). With
+    "int8", the kernels of the blocks are rounded to 255 values in each column,
+    and everything is computed in float32.
     """
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)

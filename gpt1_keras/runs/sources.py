@@ -117,9 +117,9 @@ class BenchmarkFiles:
 
         The examples of the task read last are cached, for its further runs.
         """
-        if task.name not in self._read:
-            self._read.clear()
-        found = self._read.setdefault(task.name, {})
+        if task.name not in self._cached:
+            self._cached.clear()
+        found = self._cached.setdefault(task.name, {})
         if split not in found:
             found[split] = task.read(self.folder, split)
         if not found[split]:
@@ -129,7 +129,7 @@ class BenchmarkFiles:
         return found[split]
 
     @functools.cached_property
-    def _read(self):
+    def _cached(self):
         """{task read last: {split: examples}}."""
         return {}
 

@@ -67,7 +67,7 @@ class Standardize(tf.Module):
         composed, others = _unicode_forms()
         codes = [*chardata.LIGATURES, *chardata.WIDTH_MAP, *range(128, 160)]
         forms = {c: ftfy.fix_text(c) for c in [*map(chr, codes), *others]}
-        accents = "".join({pair[1] for pair in composed})
+        accents = "".join(sorted({pair[1] for pair in composed}))
         self._accented = f"[^{accents}][{accents}]"
         self._composed = tf_words.table(composed, _MARK)
         self._form = f"[{''.join(forms)}]"

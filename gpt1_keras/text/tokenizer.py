@@ -176,7 +176,7 @@ class Tokenizer:
         lost = [
             piece
             for piece in pieces
-            if len(piece.removesuffix("</w>")) > 1
+            if len(piece.removesuffix(subwords.END_OF_WORD)) > 1
             and piece not in made
             and not piece.startswith("<")
         ]

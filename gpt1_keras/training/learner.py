@@ -52,11 +52,10 @@ class Learner(_step.TrainStep, keras.Model):
         # Random states of dropout on the embedding tables. All micro-batches
         # of a step share its masks, as in the released code.
         self.table_states = [
-            variable
+            state
             for layer in network.layers
             if isinstance(layer, embedding.TableDropoutEmbedding)
-            for variable in layer.variables
-            if variable.name == "seed_generator_state"
+            for state in filter(step.is_random_state, layer.variables)
         ]
         self.built = True
 

@@ -35,6 +35,11 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     return ops.min(ops.where(counts * times >= most, counts, most))
 
 
+def is_random_state(variable):
+    """Return whether a variable is the `[seed, counter]` of a dropout layer."""
+    return variable.name == "seed_generator_state"
+
+
 def split(batch, num_micro_batches):
     """Reshape each tensor of a batch: `[B, ...] -> [B / M, M, ...]`."""
     found = {}

@@ -71,17 +71,15 @@ class TrainStep:
     def _shift_seeds(self, values, offset):
         """Add `offset` to the seed of each state `[seed, counter]`."""
         return [
-            value.at[0].add(offset)
-            if variable.name == "seed_generator_state"
-            else value
+            value.at[0].add(offset) if step.is_random_state(variable) else value
             for variable, value in zip(self.non_trainable_variables, values)
         ]
 
     def _accumulate(self, trainable, starts, batches):
         """Return sums of losses and gradients, and the new random states."""
         compute = jax.grad(self._stateless_loss, has_aux=True)
-        shared = {state.path for state in self.table_states}
-        is_shared = [v.path in shared for v in self.non_trainable_variables]
+        shared = set(map(id, self.table_states))
+        is_shared = [id(v) in shared for v in self.non_trainable_variables]
 
         def micro_step(carry, batch):
             totals, sums, states = carry

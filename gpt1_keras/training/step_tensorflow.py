@@ -42,10 +42,9 @@ class TrainStep:
         for index in range(int(x.cardinality())):
             callbacks.on_train_batch_begin(index)
             is_asked = stop is not None and stop.signal_name is not None
+            requests = tf.constant(float(is_asked))
             with strategy_tensorflow.all_workers(strategy):
-                found = self.distributed_step(
-                    batches, tf.constant(float(is_asked))
-                )
+                found = self.distributed_step(batches, requests)
                 logs = {
                     name: float(strategy.experimental_local_results(value)[0])
                     for name, value in found.items()
@@ -119,7 +118,7 @@ class TrainStep:
         # [seed, counter]: not aggregated, so each replica changes its own copy.
         offset = tf.stack([strategy_lib.seed_offset(replica), 0])
         variables = self.non_trainable_variables
-        states = [v for v in variables if v.name == "seed_generator_state"]
+        states = list(filter(step.is_random_state, variables))
         for state in states:
             state.assign(state.value + offset)
         logs = self.train_step(batch)

@@ -43,7 +43,9 @@ class Strategy:
         """Return the context in which to build everything with variables."""
         return contextlib.nullcontext()
 
-    single_device = scope  # in which a batch is not split, as for one text
+    def single_device(self):
+        """Return the context in which a batch is not split, as for one text."""
+        return contextlib.nullcontext()
 
     def workdir(self, workdir):
         """Return where this process writes: the chief to `workdir`."""

@@ -11,4 +11,4 @@ def test_books_of_one_token_are_not_scored():
         corpus = types.SimpleNamespace(split=lambda name: books)
         evaluation = types.SimpleNamespace(stride=8, batch_size=8)
         found = held_out.HeldOut(evaluation, corpus, None, 16, 9)
-        assert bool(found) == expected
+        assert found.has_tokens == expected

@@ -1,3 +1,5 @@
+import matplotlib
+
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
 from tests.reference import data_files
@@ -27,6 +29,7 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     assert names == ["a", "$b{$", "dev", "train"]
     figures[0].draw_without_rendering()
     assert second.get_title() == "other" and not second.collections
+    assert matplotlib.rcParams["text.parse_math"]  # for the user's own plots
 
 
 def test_points_of_the_figures(monkeypatch, tmp_path):

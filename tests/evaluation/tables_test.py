@@ -32,8 +32,8 @@ def test_markdown_shows_any_name_as_it_is(tmp_path_factory, cells, title, note):
     blocks = markdown.parse(page)
     texts = [block.children for block in blocks if block.type == "inline"]
     given = (title, first, second, f"n {small}", f"n {note}")
-    one, two, three, four, five = map(tables.one_line, given)
-    column = tables.one_line(f"x{second}")
+    one, two, three, four, five = map(tables.unbroken, given)
+    column = tables.unbroken(f"x{second}")
     expected = [f"t {one}", "run", column, two, three, f"{two} ({four})"]
     expected += ["", five]
     shown = ["".join(part.content for part in text) for text in texts]

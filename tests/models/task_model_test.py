@@ -1,8 +1,11 @@
+import inspect
+
 import keras
 import keras_hub
 import numpy as np
 import pytest
 from keras import ops
+from keras_hub.src.utils import pipeline_model
 from scipy import special
 
 from gpt1_keras.layers import heads
@@ -157,10 +160,26 @@ def test_classes_for_a_pretrained_preset(tmp_path):
     ours = found.preprocessor
     assert (ours.task, ours.sequence_length) == ("custom", 12)
     assert ours.label_words == ["0", "1", "2"]
+    # One preprocessor may serve several models, each with its own classes.
+    two = task_model.GPT1TaskModel(
+        model.backbone, preprocessor=ours, num_classes=2
+    )
+    assert two.preprocessor.label_words == ["0", "1"]
+    assert two.predict(["the cat", "a cat"], verbose=0).shape == (2, 2)
+    assert found.preprocessor.label_words == ["0", "1", "2"]
     for ours, theirs in zip(
         model.backbone.decoder_blocks, found.backbone.decoder_blocks
     ):
         np.testing.assert_equal(ours.get_weights(), theirs.get_weights())
+
+
+@pytest.mark.parametrize("name", ["fit", "evaluate", "predict"])
+def test_arguments_are_those_of_keras_hub_in_its_order(name):
+    ours, theirs = (
+        list(inspect.signature(getattr(cls, name)).parameters)
+        for cls in (task_model.GPT1TaskModel, pipeline_model.PipelineModel)
+    )
+    assert ours[:-1] == theirs[:-1]  # The last are further options.
 
 
 # Where batches come from: KerasHub's loaders, or `tf.data`.
