@@ -185,6 +185,12 @@ def seal(directory, **facts):
     write_atomic(directory / CHECKSUMS, text)
 
 
+def seal_of(directory):
+    """Return the text of a folder's `checksums.json`, None if it has none."""
+    path = pathlib.Path(directory) / CHECKSUMS
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
 def check_seal(directory):
     """Return a folder's `checksums.json`, {} without one; refuse a mismatch."""
     path = pathlib.Path(directory) / CHECKSUMS

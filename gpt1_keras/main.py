@@ -212,7 +212,9 @@ def _start(bindings, command, verbose):
     with files.exclusive(files.make_folder(directory)):
         before = workdirs.claim(directory, bindings, command)
         try:
-            return function(**values)
+            found = function(**values)
+            workdirs.check_in_place(directory)
+            return found
         except BaseException:
             # So that the corrected command can use the workdir.
             workdirs.release(directory, before)

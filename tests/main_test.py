@@ -133,6 +133,14 @@ def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):
     assert (tmp_path / "w" / "config.gin").exists()
 
 
+@pytest.mark.parametrize("fails", (False, True))
+def test_a_workdir_that_is_moved_during_a_run(call_run, tmp_path, fails):
+    more = f"recorded_run.move.fails = {fails}\n"
+    result = call_run("move", "--workdir", "w", more=more)
+    assert_refused(result, "w was moved or removed during the run: put it back")
+    assert (tmp_path / "moved" / "config.gin").exists()
+
+
 def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     def fail(error, *arguments):
         more = f"recorded_run.fail.error = {error!r}\n"

@@ -148,6 +148,13 @@ def test_a_full_disk_removes_no_checkpoint(
     assert names == ["00000003", "00000006"]
 
 
+def test_a_workdir_that_was_moved_is_not_created_anew(tmp_path, learner):
+    checkpoints = checkpoints_lib.Checkpoints(tmp_path / "w")
+    with pytest.raises(FileNotFoundError):
+        checkpoints.save(3, learner)
+    assert not (tmp_path / "w").exists()
+
+
 def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):
     checkpoints.save(3, learner)
     deeper = tiny_learner.language_model(dropout=0.2, num_layers=2)
