@@ -1,6 +1,10 @@
 """The kind of device that the backend computes on."""
 
+import os
+
 import keras
+
+from gpt1_keras import errors
 
 
 def kind():
@@ -8,7 +12,15 @@ def kind():
     if keras.config.backend() == "jax":
         import jax
 
-        return jax.default_backend()
+        try:
+            return jax.default_backend()
+        except (RuntimeError, AssertionError):
+            if not (names := os.environ.get("JAX_PLATFORMS")):
+                raise
+            raise errors.InputError(
+                f"JAX_PLATFORMS={names}: JAX finds no such device: unset it, or"
+                " set it to cpu"
+            ) from None
     if keras.config.backend() == "torch":
         from keras.src.backend.torch import core
 

@@ -46,10 +46,11 @@ def main(arguments=None):
             )
         flags = _parse_flags(arguments)
         if flags["help"]:
-            print(__doc__ + _runs())
+            print((__doc__ or "") + _runs())  # None with `python -OO`
         elif flags["list"]:
             print(_settings(flags) if flags["gin"] else _runs())
         else:
+            os.environ["MPLBACKEND"] = "agg"  # Plots only go to files.
             _keep_compiled()
             words = ["python", "-m", "gpt1_keras.main", *arguments]
             command = " ".join(map(_quoted, words))

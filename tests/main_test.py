@@ -112,6 +112,18 @@ def test_wrong_arguments(call, monkeypatch):
         assert not given.read()
 
 
+def test_environments_that_other_programs_set():
+    """Python without docstrings; another program's backend of matplotlib."""
+    done = processes.python("-OO", "-m", "gpt1_keras.main", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gin/pretrain.gin" in done.stdout
+    arguments = ["--gin", "gin/pretrain.gin", "--set", "NUM_STEPS = 0"]
+    done = processes.python(
+        *("-m", "gpt1_keras.main", *arguments), MPLBACKEND="absent"
+    )
+    assert done.returncode == 2 and "NUM_STEPS" in done.stderr
+
+
 def test_output_that_the_terminal_cannot_encode(monkeypatch):
     printed = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, "ascii"))
