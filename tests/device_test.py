@@ -6,10 +6,11 @@ import pytest
 
 from gpt1_keras import device
 from gpt1_keras import errors
+from gpt1_keras import main
 
 
 @pytest.mark.parametrize("error", (RuntimeError, AssertionError))
-def test_jax_platforms_that_are_not_there(monkeypatch, error):
+def test_jax_platforms_that_are_not_there(monkeypatch, capsys, error):
     def fail():
         raise error("no cuda")
 
@@ -20,5 +21,8 @@ def test_jax_platforms_that_are_not_there(monkeypatch, error):
     with pytest.raises(error, match="no cuda"):
         device.kind()
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    assert main.main(["--gin", "gin/pretrain.gin"]) == 2
+    assert "error: JAX_PLATFORMS=cuda" in capsys.readouterr().err
     with pytest.raises(errors.InputError, match="JAX_PLATFORMS=cuda: JAX find"):
         device.kind()

@@ -136,6 +136,8 @@ class Checkpoints:
             try:
                 arrays = self._read(step)
                 is_lost = self._has_lost_preset(step)
+            except PermissionError:  # It may be intact.
+                raise
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logging.warning(
                     f"checkpoint {self._path(step)} cannot be read ({error}):"

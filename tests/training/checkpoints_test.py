@@ -1,3 +1,4 @@
+import errno
 import shutil
 import threading
 
@@ -69,6 +70,21 @@ def test_damaged_newest_falls_back_and_says_so(
     DAMAGES[damage](*files_of(checkpoints, 3))
     with pytest.raises(errors.InputError, match="no checkpoint can be read"):
         checkpoints.restore(learner)
+
+
+def test_one_that_may_not_be_read_is_not_removed(
+    checkpoints, learner, monkeypatch
+):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    for step in (3, 6):
+        checkpoints.save(step, learner)
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints_lib.files, "sha256", refuse)
+        with pytest.raises(PermissionError):
+            checkpoints.restore(learner)
+    assert checkpoints.restore(learner) == 6
 
 
 def test_half_written_checkpoint_is_no_checkpoint(checkpoints, learner):
