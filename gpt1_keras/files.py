@@ -89,7 +89,8 @@ def named(path):
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.errno is not None:  # Else it has a library's own text.
+            error.filename = error.filename or str(path)
         raise
 
 
@@ -224,7 +225,8 @@ def new_folder(directory):
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        yield temporary
+        with named(directory):
+            yield temporary
         # Some libraries write files that only their owner may read.
         mask = os.umask(0)
         os.umask(mask)
