@@ -6,21 +6,16 @@ import keras
 
 from gpt1_keras import errors
 
+# Backend -> the environment variable that chooses its device.
+VARIABLES = {"jax": "JAX_PLATFORMS", "torch": "KERAS_TORCH_DEVICE"}
+
 
 def kind():
     """Return "cpu", "gpu" or "tpu"."""
     if keras.config.backend() == "jax":
         import jax
 
-        try:
-            return jax.default_backend()
-        except (RuntimeError, AssertionError):
-            if not (names := os.environ.get("JAX_PLATFORMS")):
-                raise
-            raise errors.InputError(
-                f"JAX_PLATFORMS={names}: JAX finds no such device: unset it, or"
-                " set it to cpu"
-            ) from None
+        return jax.default_backend()
     if keras.config.backend() == "torch":
         from keras.src.backend.torch import core
 
@@ -33,3 +28,18 @@ def kind():
     if is_tpu:
         return "tpu"
     return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
+
+
+def check():
+    """Refuse a device that the environment names but the machine lacks."""
+    variable = VARIABLES.get(keras.config.backend())
+    named = os.environ.get(variable) if variable else None
+    if not named:
+        return
+    try:
+        keras.ops.zeros(1)
+    except (RuntimeError, AssertionError):
+        raise errors.InputError(
+            f"{variable}={named}: this machine has no such device: unset it, or"
+            " set it to cpu"
+        ) from None

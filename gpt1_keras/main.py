@@ -52,10 +52,10 @@ def main(arguments=None):
         else:
             os.environ["MPLBACKEND"] = "agg"  # Plots only go to files.
             _keep_compiled()
-            if backend == "jax" and os.environ.get("JAX_PLATFORMS"):
+            if {"JAX_PLATFORMS", "KERAS_TORCH_DEVICE"} & os.environ.keys():
                 from gpt1_keras import device
 
-                device.kind()  # Refuses devices that are not there.
+                device.check()
             words = ["python", "-m", "gpt1_keras.main", *arguments]
             command = " ".join(map(_quoted, words))
             given = map(flags.get, ("gin", "set", "workdir", "allow_module"))

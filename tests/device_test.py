@@ -1,6 +1,3 @@
-import sys
-import types
-
 import keras
 import pytest
 
@@ -9,20 +6,21 @@ from gpt1_keras import errors
 from gpt1_keras import main
 
 
+@pytest.mark.parametrize("backend, variable", device.VARIABLES.items())
 @pytest.mark.parametrize("error", (RuntimeError, AssertionError))
-def test_jax_platforms_that_are_not_there(monkeypatch, capsys, error):
-    def fail():
+def test_a_device_that_is_not_there(
+    monkeypatch, capsys, backend, variable, error
+):
+    def fail(shape):
         raise error("no cuda")
 
-    jax = types.SimpleNamespace(default_backend=fail)
-    monkeypatch.setitem(sys.modules, "jax", jax)
-    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
-    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
-    with pytest.raises(error, match="no cuda"):
-        device.kind()
-    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
-    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setattr(keras.ops, "zeros", fail)
+    monkeypatch.setattr(keras.config, "backend", lambda: backend)
+    for name in device.VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)
+    device.check()
+    monkeypatch.setenv(variable, "cuda")
+    with pytest.raises(errors.InputError, match=f"^{variable}=cuda: this mac"):
+        device.check()
     assert main.main(["--gin", "gin/pretrain.gin"]) == 2
-    assert "error: JAX_PLATFORMS=cuda" in capsys.readouterr().err
-    with pytest.raises(errors.InputError, match="JAX_PLATFORMS=cuda: JAX find"):
-        device.kind()
+    assert f"error: {variable}=cuda" in capsys.readouterr().err
