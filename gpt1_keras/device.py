@@ -1,6 +1,13 @@
 """The kind of device that the backend computes on."""
 
+import os
+
 import keras
+
+from gpt1_keras import errors
+
+# Backend -> the environment variable that chooses its device.
+VARIABLES = {"jax": "JAX_PLATFORMS", "torch": "KERAS_TORCH_DEVICE"}
 
 
 def kind():
@@ -21,3 +28,18 @@ def kind():
     if is_tpu:
         return "tpu"
     return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
+
+
+def check():
+    """Refuse a device that the environment names but the machine lacks."""
+    variable = VARIABLES.get(keras.config.backend())
+    named = os.environ.get(variable) if variable else None
+    if not named:
+        return
+    try:
+        keras.ops.zeros(1)
+    except (RuntimeError, AssertionError):
+        raise errors.InputError(
+            f"{variable}={named}: this machine has no such device: unset it, or"
+            " set it to cpu"
+        ) from None

@@ -60,6 +60,8 @@ def outcome(error):
         line = missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
+    elif line.startswith("Could not determine home"):  # pathlib, in libraries
+        line += " set the environment variable HOME"
     elif path := _keras_settings(error):
         line = f"{path}: {line}: correct or remove this file"
     elif isinstance(error, OSError):

@@ -89,7 +89,8 @@ def named(path):
     try:
         yield
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.errno is not None:  # Else it has a library's own text.
+            error.filename = error.filename or str(path)
         raise
 
 
@@ -185,6 +186,12 @@ def seal(directory, **facts):
     write_atomic(directory / CHECKSUMS, text)
 
 
+def seal_of(directory):
+    """Return the text of a folder's `checksums.json`, None if it has none."""
+    path = pathlib.Path(directory) / CHECKSUMS
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
 def check_seal(directory):
     """Return a folder's `checksums.json`, {} without one; refuse a mismatch."""
     path = pathlib.Path(directory) / CHECKSUMS
@@ -219,7 +226,8 @@ def new_folder(directory):
     temporary.mkdir(parents=True)
     usual = temporary.stat().st_mode & 0o777
     try:
-        yield temporary
+        with named(directory):
+            yield temporary
         # Some libraries write files that only their owner may read.
         for path in (temporary, *temporary.rglob("*")):
             path.chmod(usual if path.is_dir() else usual & 0o666)

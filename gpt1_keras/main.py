@@ -46,11 +46,16 @@ def main(arguments=None):
             )
         flags = _parse_flags(arguments)
         if flags["help"]:
-            print(__doc__ + _runs())
+            print((__doc__ or "") + _runs())  # None with `python -OO`
         elif flags["list"]:
             print(_settings(flags) if flags["gin"] else _runs())
         else:
+            os.environ["MPLBACKEND"] = "agg"  # Plots only go to files.
             _keep_compiled()
+            if {"JAX_PLATFORMS", "KERAS_TORCH_DEVICE"} & os.environ.keys():
+                from gpt1_keras import device
+
+                device.check()
             words = ["python", "-m", "gpt1_keras.main", *arguments]
             command = " ".join(map(_quoted, words))
             given = map(flags.get, ("gin", "set", "workdir", "allow_module"))
@@ -212,7 +217,9 @@ def _start(bindings, command, verbose):
     with files.exclusive(files.make_folder(directory)):
         before = workdirs.claim(directory, bindings, command)
         try:
-            return function(**values)
+            found = function(**values)
+            workdirs.check_in_place(directory)
+            return found
         except BaseException:
             # So that the corrected command can use the workdir.
             workdirs.release(directory, before)

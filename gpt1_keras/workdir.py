@@ -96,7 +96,7 @@ def claim(directory, new, command):
         # Every extension must be asked for, also if this file is run again.
         text = new.text().replace("\nEXTEND = True\n", "\nEXTEND = False\n")
         noted = f"# config_sha256: {sha256(directory, new)}"
-        command = f"# {' '.join(command.split())}"
+        command = f"# {' '.join(command.splitlines())}"
         files.write_atomic(path, f"{command}\n{noted}\n\n{text}")
     return before
 
@@ -111,15 +111,26 @@ def _metrics(directory):
     ]
 
 
+def check_in_place(directory):
+    """Refuse a claimed workdir that is gone: results went to a new folder."""
+    if not (pathlib.Path(directory) / CONFIG).exists():
+        raise errors.InputError(
+            f"{directory} was moved or removed during the run: put it back and"
+            " repeat the same command"
+        )
+
+
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    That is, if a new workdir has no newer file, or an extended one its result.
+    That is, if a new workdir has no newer file and no metrics (whose time may
+    be before, after a correction of the clock), or an extended one its result.
     """
+    check_in_place(directory)
     config = pathlib.Path(directory) / CONFIG
     if before and results.path(directory).exists():
         files.write_atomic(config, before)
-    elif before == "":
+    elif before == "" and not _metrics(config.parent):
         since = config.stat().st_mtime_ns
         found = [p for p in config.parent.rglob("[!.]*") if p.is_file()]
         if [p for p in found if p.stat().st_mtime_ns >= since] == [config]:

@@ -26,6 +26,8 @@ def test_out_of_memory_is_known_on_every_backend():
     renaming = OSError(21, "Is a directory", "a.tmp", None, "a")
     assert errors.describe_os_error(renaming) == "a: Is a directory"
     assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2
+    found = errors.outcome(RuntimeError("Could not determine home directory."))
+    assert found[0].endswith("set the environment variable HOME")
     with pytest.raises(AttributeError) as caught:  # as in Keras's own module
         exec("[].get", {"_config_path": "keras.json"})
     assert errors.outcome(caught.value)[0].startswith("error: keras.json: 'li")

@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 import sys
@@ -50,6 +51,18 @@ def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
             files.write_atomic(path, "new")
     assert path.read_text() == "old"
     (left,) = tmp_path.glob(".a.*.tmp")  # of the killed process
+
+
+def test_a_full_disk_names_the_folder(tmp_path):
+    for error, expected in (
+        (OSError(errno.ENOSPC, "No space left"), f"'{tmp_path}/new'"),
+        (OSError("as h5py says"), "as h5py says"),
+    ):
+        with pytest.raises(OSError) as caught:
+            with files.new_folder(tmp_path / "new"):
+                raise error
+        assert str(caught.value).endswith(expected)
+        assert not list(tmp_path.iterdir())
 
 
 def test_one_process_at_a_time(tmp_path):

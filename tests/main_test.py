@@ -112,6 +112,18 @@ def test_wrong_arguments(call, monkeypatch):
         assert not given.read()
 
 
+def test_environments_that_other_programs_set():
+    """Python without docstrings; another program's backend of matplotlib."""
+    done = processes.python("-OO", "-m", "gpt1_keras.main", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "gin/pretrain.gin" in done.stdout
+    arguments = ["--gin", "gin/pretrain.gin", "--set", "NUM_STEPS = 0"]
+    done = processes.python(
+        *("-m", "gpt1_keras.main", *arguments), MPLBACKEND="absent"
+    )
+    assert done.returncode == 2 and "NUM_STEPS" in done.stderr
+
+
 def test_output_that_the_terminal_cannot_encode(monkeypatch):
     printed = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, "ascii"))
@@ -131,6 +143,14 @@ def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):
     # A run that has written something keeps its config.
     assert_refused(refuse("bad"), "'good' -> 'bad'")
     assert (tmp_path / "w" / "config.gin").exists()
+
+
+@pytest.mark.parametrize("fails", (False, True))
+def test_a_workdir_that_is_moved_during_a_run(call_run, tmp_path, fails):
+    more = f"recorded_run.move.fails = {fails}\n"
+    result = call_run("move", "--workdir", "w", more=more)
+    assert_refused(result, "w was moved or removed during the run: put it back")
+    assert (tmp_path / "moved" / "config.gin").exists()
 
 
 def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):

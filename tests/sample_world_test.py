@@ -1,4 +1,5 @@
 import collections
+import errno
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.sample_world import benchmarks
 from gpt1_keras.sample_world import corpus
 from gpt1_keras.sample_world import draws
+from gpt1_keras.sample_world import generated_folder
 from gpt1_keras.sample_world import world
 from gpt1_keras.tasks import benchmarks as tasks
 from tests.reference import data_files
@@ -112,6 +114,17 @@ def test_zero_shot_files(folder):
         part = readers.read_lambada(folder, split)
         assert len(part) == size
         assert all(e.text == e.text.lower() for e in part)
+
+
+def test_a_full_disk_is_named(tmp_path):
+    def write(folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=f"{tmp_path}/new"):
+        generated_folder.write_once(
+            tmp_path / "new", write, settings={}, manifest="m.json"
+        )
+    assert not list(tmp_path.iterdir())
 
 
 def test_too_few_and_too_many_are_refused(tmp_path, monkeypatch):

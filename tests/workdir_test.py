@@ -7,7 +7,7 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import workdir
 
-COMMAND = "python -m gpt1_keras.main --gin x.gin"
+COMMAND = "python -m gpt1_keras.main --gin 'two  spaces.gin'"
 
 
 def configuration(**macros):
@@ -75,6 +75,10 @@ def test_a_run_that_wrote_nothing_gives_its_workdir_back(tmp_path):
     workdir.claim(tmp_path, configuration(), COMMAND)
     (tmp_path / ".lock").touch()
     (tmp_path / "metrics.jsonl").touch()
+    workdir.release(tmp_path, "")
+    assert kept(tmp_path) == configuration()
+    # The clock was corrected during the run.
+    os.utime(tmp_path / "metrics.jsonl", (1, 1))
     workdir.release(tmp_path, "")
     assert kept(tmp_path) == configuration()
     (tmp_path / "metrics.jsonl").unlink()

@@ -46,6 +46,11 @@ def main(arguments):
     values = parser.parse(arguments)
     output = pathlib.Path(values.output)
     _check_output(output)
+    with files.exclusive(output):
+        _train(values, output)
+
+
+def _train(values, output):
     found, skipped = books.check_all(books.find_books(values.paths))
     counts = encode.count_words(found, num_processes=values.num_processes)
     num_words = counts.total() - counts[words.NEWLINE]

@@ -34,17 +34,16 @@ class ConfiguredLayer(Configured, keras.layers.Layer):
     def _normal(self):
         return keras.initializers.RandomNormal(stddev=self.initializer_range)
 
-    def _dense(self, units, name, dtype=None):
-        """Return a dense layer; `dtype` None means the dtype of this layer."""
+    def _dense(self, units, name):
         return keras.layers.Dense(
             units,
             kernel_initializer=self._normal(),
             name=name,
-            dtype=dtype or self.dtype_policy,
+            dtype=self.dtype_policy,
         )
 
     def _dropout(self, rate, name, dtype=None, **options):
-        """Return a dropout layer; `dtype` is as in `_dense`."""
+        """Return a dropout layer; `dtype` None means that of this layer."""
         return dropout.Dropout(
             rate, name=name, dtype=dtype or self.dtype_policy, **options
         )

@@ -36,6 +36,16 @@ def read_extract(head, hidden):
     return positions, head(gather(hidden, positions))
 
 
+class _Dense(keras.layers.Dense):
+    """A dense layer that stays in float32 when a model is quantized.
+
+    It is small, and the saved head would not say that it is quantized.
+    """
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        pass
+
+
 class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
 
@@ -56,7 +66,12 @@ class _Head(configured.ConfiguredLayer):
         self.score_range = score_range
         self.dropout = dropout
         self.initializer_range = initializer_range
-        self.dense = self._dense(num_outputs, "dense", "float32")
+        self.dense = _Dense(
+            num_outputs,
+            kernel_initializer=self._normal(),
+            name="dense",
+            dtype="float32",
+        )
         self.feature_dropout = self._dropout(
             dropout, "feature_dropout", "float32", noise_shape=self.noise_shape
         )

@@ -77,6 +77,7 @@ def load(cls, directory, *, dtype="float32"):
     keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)
     precision.round_factors(dtype)
     try:
+        seal = files.seal_of(directory)
         check(directory)
         # Keras can read quantized weights only into a whole model.
         parts = (backbone_lib.GPT1Backbone, preprocessors.GPT1Tokenizer)
@@ -85,6 +86,8 @@ def load(cls, directory, *, dtype="float32"):
             raise ValueError("it is quantized: give that in float32")
         found = cls.from_preset(str(directory))
         _check_model(found)
+        if files.seal_of(directory) != seal:  # The weights may be of both.
+            raise ValueError("another process replaced it meanwhile")
         if dtype == "int8":
             # Keras collects garbage for each layer. Without all that exists
             # already, loading takes 1.2 s in place of 11.

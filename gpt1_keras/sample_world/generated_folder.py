@@ -55,7 +55,8 @@ def write_once(directory, write, *, settings, manifest):
     )
     temporary.chmod(0o755)
     try:
-        names = write(temporary)
+        with files.named(directory):
+            names = write(temporary)
         text = json.dumps({**expected, "files": names}, indent=2)
         files.write_atomic(temporary / manifest, f"{text}\n")
         try:

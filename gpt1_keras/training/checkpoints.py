@@ -66,6 +66,7 @@ class Checkpoints:
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
+        self.directory.mkdir(exist_ok=True)  # fails if the workdir was moved
         metrics = self.directory.parent / results.METRICS
         if metrics.exists():  # They must survive a power failure, too.
             files.sync(metrics)
@@ -135,6 +136,8 @@ class Checkpoints:
             try:
                 arrays = self._read(step)
                 is_lost = self._has_lost_preset(step)
+            except PermissionError:  # It may be intact.
+                raise
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logging.warning(
                     f"checkpoint {self._path(step)} cannot be read ({error}):"
@@ -166,12 +169,12 @@ class Checkpoints:
 
     def _copy_preset(self, target):
         """Copy the preset, or hard-link an identical previous copy."""
-        seal = _seal(self.preset)
+        seal = files.seal_of(self.preset)
         if seal is None:
             return
         # Without a former checkpoint, this path does not exist.
         before = self._path(max(self.steps(), default=0)) / _PRESET
-        if _seal(before) == seal:
+        if files.seal_of(before) == seal:
             _copy_tree(before, target, copy_function=_link)
             return
         _copy_tree(self.preset, target)
@@ -188,7 +191,7 @@ class Checkpoints:
             return False
         with contextlib.suppress(ValueError):  # damaged
             files.check_seal(self.preset)
-            if _seal(self.preset) == _seal(copy):
+            if files.seal_of(self.preset) == files.seal_of(copy):
                 return False
         files.check_seal(copy)
         return True
@@ -204,12 +207,6 @@ class Checkpoints:
             with contextlib.suppress(ValueError):  # damaged
                 if files.check_seal(self.preset).get("step", 0) > step:
                     shutil.rmtree(self.preset)
-
-
-def _seal(preset):
-    """Return the text of a preset's checksums, None if it has none."""
-    path = preset / files.CHECKSUMS
-    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def _copy_tree(source, target, **options):

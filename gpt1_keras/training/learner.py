@@ -4,6 +4,7 @@ import importlib
 
 import keras
 
+from gpt1_keras import errors
 from gpt1_keras.layers import embedding
 from gpt1_keras.training import callbacks as callbacks_lib
 from gpt1_keras.training import step
@@ -41,6 +42,11 @@ class Learner(_step.TrainStep, keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if limit := keras.config.max_steps_per_epoch():
+            raise errors.InputError(
+                f"Keras would end training and scoring after {limit} steps:"
+                " unset KERAS_MAX_STEPS_PER_EPOCH"
+            )
         self.network = network
         self.loss_function = loss
         self.scorer = scorer

@@ -246,6 +246,11 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     model.quantize("int8")
     found = model.predict(texts, verbose=0)
     assert 0 < np.abs(found - expected).max() < 0.2 * np.ptp(expected)
+    model.save_to_preset(str(tmp_path / "int8"))
+    again = type(model).from_preset(str(tmp_path / "int8"))
+    np.testing.assert_allclose(
+        again.predict(texts, verbose=0), found, atol=1e-5
+    )
 
 
 @keras.saving.register_keras_serializable(package="task_model_test")

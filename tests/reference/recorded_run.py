@@ -70,6 +70,15 @@ def refuse(*, workdir, vocabulary):
     (workdir / "done").write_text("")
 
 
+def move(*, workdir, fails):
+    """Lose the workdir, as when a user moves it, and go on in a new one."""
+    workdir.rename(workdir.with_name("moved"))
+    workdir.mkdir()
+    (workdir / "result.json").write_text("{}")
+    if fails:
+        raise FileNotFoundError(errno.ENOENT, "No such file", str(workdir))
+
+
 def interrupt(*, name, collecting):
     """Receive a signal without having prepared for it."""
     # A shell's background job begins with Ctrl-C ignored.

@@ -90,6 +90,20 @@ def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
         assert not weight.trainable or not np.array_equal(old, new)
 
 
+def test_a_preset_that_is_replaced_while_it_is_read(
+    cola, tmp_path, monkeypatch
+):
+    def check(directory):
+        facts = presets_check(directory)
+        presets.save(cola, directory, step=4)
+        return facts
+
+    presets_check = presets.check
+    monkeypatch.setattr(presets, "check", check)
+    with pytest.raises(errors.InputError, match="replaced it meanwhile"):
+        presets.load(task_model.GPT1TaskModel, tmp_path / "preset")
+
+
 @pytest.mark.parametrize("is_full", [True, False])
 def test_save_that_fails_leaves_what_was_there(
     cola, tmp_path, monkeypatch, is_full

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from gpt1_keras import files
 from gpt1_keras.data import shards
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
@@ -104,6 +105,16 @@ def test_the_current_folder_is_not_replaced(folder, monkeypatch, capsys):
     arguments = "--input ../model --preset .".split()
     assert main_of("convert_openai")(arguments) == 2
     assert "--preset . already exists" in capsys.readouterr().err
+
+
+def test_two_tokenizers_are_not_trained_in_one_folder(folder, capsys):
+    os.mkdir("o")
+    arguments = shlex.split(f"{LEARN} 60 books/one.txt")
+    with files.exclusive("o"):
+        assert main_of("train_tokenizer")(arguments) == 2
+    assert "o: another process is using it" in capsys.readouterr().err
+    assert main_of("train_tokenizer")(arguments) == 0
+    assert set(os.listdir("o")) > {"vocabulary.json", "merges.txt"}
 
 
 def test_prepare_corpus_as_a_program(folder, monkeypatch, caplog):

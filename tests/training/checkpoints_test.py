@@ -1,3 +1,4 @@
+import errno
 import shutil
 import threading
 
@@ -69,6 +70,21 @@ def test_damaged_newest_falls_back_and_says_so(
     DAMAGES[damage](*files_of(checkpoints, 3))
     with pytest.raises(errors.InputError, match="no checkpoint can be read"):
         checkpoints.restore(learner)
+
+
+def test_one_that_may_not_be_read_is_not_removed(
+    checkpoints, learner, monkeypatch
+):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    for step in (3, 6):
+        checkpoints.save(step, learner)
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints_lib.files, "sha256", refuse)
+        with pytest.raises(PermissionError):
+            checkpoints.restore(learner)
+    assert checkpoints.restore(learner) == 6
 
 
 def test_half_written_checkpoint_is_no_checkpoint(checkpoints, learner):
@@ -146,6 +162,13 @@ def test_a_full_disk_removes_no_checkpoint(
         checkpoints.save(9, learner)
     names = sorted(path.name for path in checkpoints.directory.iterdir())
     assert names == ["00000003", "00000006"]
+
+
+def test_a_workdir_that_was_moved_is_not_created_anew(tmp_path, learner):
+    checkpoints = checkpoints_lib.Checkpoints(tmp_path / "w")
+    with pytest.raises(FileNotFoundError):
+        checkpoints.save(3, learner)
+    assert not (tmp_path / "w").exists()
 
 
 def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):

@@ -1,8 +1,10 @@
+import keras
 import numpy as np
 import pytest
 from keras import ops
 from scipy import special
 
+from gpt1_keras import errors
 from tests.reference import tiny_learner
 
 
@@ -37,3 +39,12 @@ def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     np.testing.assert_allclose(scores["weight"], weights.sum(1))
     best = (log_p.argmax(-1) == ids[:, 1:]) * weights
     np.testing.assert_allclose(scores["num_likeliest"], best.sum(1))
+
+
+def test_keras_may_not_leave_steps_out():
+    keras.config.set_max_steps_per_epoch(2)
+    try:
+        with pytest.raises(errors.InputError, match="after 2 steps: unset"):
+            tiny_learner.language_model()
+    finally:
+        keras.config.set_max_steps_per_epoch(None)
