@@ -103,6 +103,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
     # "a" has less than a tenth of the rows.
     assert "class 'a' has only 1 of the 29 training rows in " in caplog.text
+    assert "the main metric is macro_f1 (custom.custom.metric)" in caplog.text
     measured = task.measure(task.read(tmp_path, "dev"), truth)
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))
@@ -110,6 +111,17 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     tenth = build(rows(*"a" * 4, *"b" * 36))  # three of thirty
     assert task.main_metric == "accuracy" and tenth.main_metric is None
     assert build(SCORES, metric="spearman").main_metric == "spearman"
+
+
+def test_fractions_as_labels_of_single_texts_cause_a_warning(build, caplog):
+    task = build(rows("1.5", "2", "2", "1.5"))
+    assert task.label_space.class_names == ("1.5", "2")
+    assert "labels such as '1.5' are learned as names of" in caplog.text
+    caplog.clear()
+    build(rows("1.5", "2", "2", "1.5"), family="classification")
+    build(rows("1.0", "2", "2", "1.0"))
+    build(rows("1.5", "old", "old", "1.5"))
+    assert not caplog.text
 
 
 @pytest.mark.parametrize(

@@ -152,9 +152,9 @@ def _settle(table, rows, bad, skipped):
         skipped += [(str(path), str(i), bad[i], texts[i]) for i in sorted(bad)]
         # A quote that is not closed can make many lines one row.
         num_lines = sum(texts[i].count("\n") + 1 for i in bad)
+        more = f" ({num_lines:,} lines)" if num_lines > len(bad) else ""
         logging.warning(
-            f"{path}: skipping {share} ({num_lines:,} lines); the first is"
-            f" line {line}: {what}"
+            f"{path}: skipping {share}{more}; the first is line {line}: {what}"
         )
         return [row for row in rows if row.line not in bad]
     above = ""
