@@ -166,6 +166,11 @@ def of_preset(
     table = custom_lib.read_table(path, text)
     family = _FAMILY_OF[preprocessor.transform]
     _, columns = _inferred(table, family, text, text_pair, choices, label, {})
+    if label is not None and table.names and label not in table.names:
+        found = ", ".join(map(repr, table.names))
+        logging.warning(
+            f"{path} has no column {label!r} to score by (found: {found})"
+        )
     space = task_lib.label_space_of(preprocessor)
     skipped = [] if bad_rows == "skip" else None
     rows = custom_lib.read_rows(

@@ -161,7 +161,7 @@ def test_a_class_whose_rows_are_all_held_out(build):
     assert len(set(weights)) > 1 and min(map(min, weights)) > 0
 
 
-def test_labels_are_read_as_those_of_the_preset(tmp_path):
+def test_labels_are_read_as_those_of_the_preset(tmp_path, caplog):
     path = tmp_path / "rows.csv"
     path.write_text("text,text_pair,label\na,b,1\nc,d,0\n")
     cases = (["0", "1"], None, ["1", "0"]), ([], [0, 5], [1.0, 0.0])
@@ -175,3 +175,11 @@ def test_labels_are_read_as_those_of_the_preset(tmp_path):
         columns = {"text_pair": None, "choices": None, "label": "label"}
         task = custom.of_preset(preset, file=path, text="text", **columns)
         assert [e.label for e in task.read(None, "test")] == expected
+    assert not caplog.text
+    path.write_text("text,text_pair,kind\na,b,1\n")
+    task = custom.of_preset(preset, file=path, text="text", **columns)
+    assert [e.label for e in task.read(None, "test")] == [None]
+    lacking = (
+        "no column 'label' to score by (found: 'text', 'text_pair', 'kind')"
+    )
+    assert lacking in caplog.text
