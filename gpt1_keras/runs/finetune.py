@@ -394,14 +394,19 @@ def _baselines(train, dev, metrics):
     if is_choice or len(train) > _MOST_BASELINE_ROWS:
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
+    name, value = next(iter(metrics.items()))
+    others = {}
+    if task.label_space.class_names:
+        others["majority class"] = dev.majority()[name]
     if found:
-        name, value = next(iter(metrics.items()))
         best = max(found, key=lambda baseline: found[baseline][name])
-        score = found[best][name]
-        better = "" if value > score else "; the network is no better"
+        others[f"scikit-learn's baseline ({best})"] = found[best][name]
+    if others:
+        shown = "; ".join(f"{k}: {v:.3f}" for k, v in others.items())
+        is_better = value > max(others.values())
         logging.info(
-            f"{task.name} on dev: {name} {value:.3f}; scikit-learn's baseline"
-            f" ({best}): {score:.3f}{better}"
+            f"{task.name} on dev: {name} {value:.3f}; {shown}"
+            + ("" if is_better else "; the network is no better")
         )
     return found
 

@@ -18,11 +18,13 @@ from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import strategy
 from tests.reference import data_files
@@ -479,6 +481,28 @@ def test_own_rows(tiny, own, tmp_path):
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
     assert again["classes"] == found["classes"]
+
+
+def test_the_log_says_when_a_baseline_is_as_good(monkeypatch, caplog):
+    """The majority class, too: a network that learned nothing equals it."""
+    space = task_lib.Classes(("a", "b"))
+    task = types.SimpleNamespace(name="custom", label_space=space)
+    train = mock.MagicMock(task=task)
+    dev = types.SimpleNamespace(
+        examples=[], majority=lambda: {"accuracy": 0.7, "macro_f1": 0.4}
+    )
+    words = {"words": {"accuracy": 0.6, "macro_f1": 0.6, "seconds": 1.0}}
+    for measured in (words, {}):
+        monkeypatch.setattr(
+            word_baselines, "measure", lambda *_, found=measured: found
+        )
+        for value, is_better in ((0.7, False), (0.71, True)):
+            caplog.clear()
+            metrics = {"accuracy": value, "macro_f1": 0.4}
+            assert finetune._baselines(train, dev, metrics) == measured
+            assert "; majority class: 0.700" in caplog.text
+            assert ("baseline (words): 0.600" in caplog.text) == bool(measured)
+            assert ("network is no better" in caplog.text) != is_better
 
 
 PIPED = [
