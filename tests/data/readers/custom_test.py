@@ -254,6 +254,16 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
         read(write("bad.csv", "text,label\n,x\n"), skipped=[])
 
 
+def test_labels_that_may_be_missing_cause_a_warning(write, logged):
+    rows = labelled(
+        *MANY, ("u", "NaN"), ("v", "NaN"), ("w", "none"), ("x", "none")
+    )
+    splits(write("train.jsonl", rows))
+    (warning,) = [line for line in logged if "is missing" in line]
+    first = len(MANY) + 1
+    assert f"'NaN', the label of 2 rows (the first is line {first})" in warning
+
+
 def test_each_warning_comes_once(write, logged):
     rows = labelled(*MANY, ("text 3", "b"), ("rare", "c"))
     dev = write("dev.jsonl", labelled(("text 5", "a"), ("v", "b")))
