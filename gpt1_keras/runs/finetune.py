@@ -403,11 +403,17 @@ def _baselines(train, dev, metrics):
         others[f"scikit-learn's baseline ({best})"] = found[best][name]
     if others:
         shown = "; ".join(f"{k}: {v:.3f}" for k, v in others.items())
-        is_better = value > max(others.values())
-        logging.info(
-            f"{task.name} on dev: {name} {value:.3f}; {shown}"
-            + ("" if is_better else "; the network is no better")
-        )
+        rival = max(others.values())
+        if value <= rival:
+            shown += "; the network is no better"
+        # About two standard errors of an accuracy.
+        margin = len(dev) ** -0.5
+        if abs(value - rival) < margin:
+            shown += (
+                f"; on {len(dev)} rows, a difference below {margin:.2f} may be"
+                " chance"
+            )
+        logging.info(f"{task.name} on dev: {name} {value:.3f}; {shown}")
     return found
 
 

@@ -483,26 +483,34 @@ def test_own_rows(tiny, own, tmp_path):
     assert again["classes"] == found["classes"]
 
 
-def test_the_log_says_when_a_baseline_is_as_good(monkeypatch, caplog):
+def test_the_log_says_when_a_baseline_is_as_good(monkeypatch):
     """The majority class, too: a network that learned nothing equals it."""
     space = task_lib.Classes(("a", "b"))
     task = types.SimpleNamespace(name="custom", label_space=space)
-    train = mock.MagicMock(task=task)
-    dev = types.SimpleNamespace(
-        examples=[], majority=lambda: {"accuracy": 0.7, "macro_f1": 0.4}
-    )
+    train, dev = mock.MagicMock(task=task), mock.MagicMock()
+    dev.majority.return_value = {"accuracy": 0.7, "macro_f1": 0.4}
+    dev.__len__.return_value = 100
     words = {"words": {"accuracy": 0.6, "macro_f1": 0.6, "seconds": 1.0}}
+    logged = []
+    monkeypatch.setattr(finetune.logging, "info", logged.append)
     for measured in (words, {}):
         monkeypatch.setattr(
             word_baselines, "measure", lambda *_, found=measured: found
         )
-        for value, is_better in ((0.7, False), (0.71, True)):
-            caplog.clear()
+        for value, is_better, is_close in (
+            (0.5, False, False),
+            (0.7, False, True),
+            (0.75, True, True),
+            (0.85, True, False),
+        ):
             metrics = {"accuracy": value, "macro_f1": 0.4}
             assert finetune._baselines(train, dev, metrics) == measured
-            assert "; majority class: 0.700" in caplog.text
-            assert ("baseline (words): 0.600" in caplog.text) == bool(measured)
-            assert ("network is no better" in caplog.text) != is_better
+            line = logged.pop()
+            assert "; majority class: 0.700" in line
+            assert ("baseline (words): 0.600" in line) == bool(measured)
+            assert ("network is no better" in line) != is_better
+            doubt = "on 100 rows, a difference below 0.10 may be chance"
+            assert (doubt in line) == is_close
 
 
 PIPED = [
