@@ -391,12 +391,12 @@ def _baselines(train, dev, metrics):
     """Measure the baselines; log them beside the model's metrics."""
     task = train.task
     is_choice = isinstance(task.label_space, task_lib.Choice)
-    if is_choice or len(train) > _MOST_BASELINE_ROWS:
-        return {}
-    found = word_baselines.measure(task, train.examples, dev.examples)
+    found = {}
+    if not is_choice and len(train) <= _MOST_BASELINE_ROWS:
+        found = word_baselines.measure(task, train.examples, dev.examples)
     name, value = next(iter(metrics.items()))
     others = {}
-    if task.label_space.class_names:
+    if not task.label_space.score_range:
         others["majority class"] = dev.majority()[name]
     if found:
         best = max(found, key=lambda baseline: found[baseline][name])

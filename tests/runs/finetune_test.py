@@ -488,6 +488,7 @@ def test_the_log_says_when_a_baseline_is_as_good(monkeypatch):
     space = task_lib.Classes(("a", "b"))
     task = types.SimpleNamespace(name="custom", label_space=space)
     train, dev = mock.MagicMock(task=task), mock.MagicMock()
+    train.__len__.return_value = 900
     dev.majority.return_value = {"accuracy": 0.7, "macro_f1": 0.4}
     dev.__len__.return_value = 100
     words = {"words": {"accuracy": 0.6, "macro_f1": 0.6, "seconds": 1.0}}
@@ -511,6 +512,10 @@ def test_the_log_says_when_a_baseline_is_as_good(monkeypatch):
             assert ("network is no better" in line) != is_better
             doubt = "on 100 rows, a difference below 0.10 may be chance"
             assert (doubt in line) == is_close
+    task.label_space = task_lib.Choice()  # which has no other baseline
+    assert finetune._baselines(train, dev, {"accuracy": 0.5}) == {}
+    expected = "accuracy 0.500; majority class: 0.700; the network is no better"
+    assert logged.pop() == f"custom on dev: {expected}"
 
 
 PIPED = [
