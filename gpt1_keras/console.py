@@ -10,13 +10,34 @@ import time
 
 from rich import console
 from rich import progress as rich_progress
+from rich import text
 
 _SECONDS_BETWEEN_LINES = 20.0
+# The remaining time is shown after whichever comes first: before, compiling
+# makes a run of three minutes look like one of half an hour.
+_FIRST_PERCENT = 10
+_FIRST_SECONDS = 120.0
 # Messages of TensorFlow's C++ code from before its logging is set up.
 _NOISE = re.compile(
     rb"I0000 |WARNING: All log messages before absl::InitializeLog"
     rb"|To enable the following instructions:"
 )
+
+
+class _Remaining(rich_progress.TimeRemainingColumn):
+    """The remaining time; none while steps are still being compiled."""
+
+    def render(self, task):
+        return super().render(task) if _is_known(task) else text.Text("-:--:--")
+
+
+def _is_known(task):
+    """Return whether the remaining time can be estimated."""
+    is_early = (
+        task.percentage < _FIRST_PERCENT
+        and (task.elapsed or 0.0) < _FIRST_SECONDS
+    )
+    return task.time_remaining is not None and not is_early
 
 
 @contextlib.contextmanager
@@ -30,7 +51,7 @@ def bar(description, total, *, done=0):
     """
     terminal = console.Console(stderr=True)
     is_bar = terminal.is_terminal and total > 1
-    remaining = rich_progress.TimeRemainingColumn()
+    remaining = _Remaining()
     display = rich_progress.Progress(
         "{task.description}",
         rich_progress.BarColumn(bar_width=20),
@@ -56,7 +77,8 @@ def bar(description, total, *, done=0):
             return
         printed = time.monotonic()
         shown = [f"{description}: {task.percentage:.0f} %", note]
-        shown.append(f"about {remaining.render(task)} left")
+        if _is_known(task):
+            shown.append(f"about {remaining.render(task)} left")
         print(*filter(None, shown), sep=", ", file=sys.stderr, flush=True)
 
     with display if is_bar else contextlib.nullcontext():

@@ -387,18 +387,29 @@ def _baselines(train, dev, metrics):
     """Measure the baselines; log them beside the model's metrics."""
     task = train.task
     is_choice = isinstance(task.label_space, task_lib.Choice)
-    if is_choice or len(train) > _MOST_BASELINE_ROWS:
-        return {}
-    found = word_baselines.measure(task, train.examples, dev.examples)
+    found = {}
+    if not is_choice and len(train) <= _MOST_BASELINE_ROWS:
+        found = word_baselines.measure(task, train.examples, dev.examples)
+    name, value = next(iter(metrics.items()))
+    others = {}
+    if not task.label_space.score_range:
+        others["majority class"] = dev.majority()[name]
     if found:
-        name, value = next(iter(metrics.items()))
         best = max(found, key=lambda baseline: found[baseline][name])
-        score = found[best][name]
-        better = "" if value > score else "; the network is no better"
-        logging.info(
-            f"{task.name} on dev: {name} {value:.3f}; scikit-learn's baseline"
-            f" ({best}): {score:.3f}{better}"
-        )
+        others[f"scikit-learn's baseline ({best})"] = found[best][name]
+    if others:
+        shown = "; ".join(f"{k}: {v:.3f}" for k, v in others.items())
+        rival = max(others.values())
+        if value <= rival:
+            shown += "; the network is no better"
+        # About two standard errors of an accuracy.
+        margin = len(dev) ** -0.5
+        if abs(value - rival) < margin:
+            shown += (
+                f"; on {len(dev)} rows, a difference below {margin:.2f} may be"
+                " chance"
+            )
+        logging.info(f"{task.name} on dev: {name} {value:.3f}; {shown}")
     return found
 
 

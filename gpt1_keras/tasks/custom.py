@@ -116,7 +116,7 @@ def custom(
             logging.warning(
                 f"class {rarest!r} has only {counts[rarest]} of the {total:,}"
                 f" training rows in {table.path}, which accuracy hardly shows:"
-                f" custom.custom.metric = {metric!r} chooses the best epoch"
+                f" the main metric is {metric} (custom.custom.metric)"
             )
     return _task(
         lambda data_dir, split: examples[split],
@@ -166,6 +166,11 @@ def of_preset(
     table = custom_lib.read_table(path, text)
     family = _FAMILY_OF[preprocessor.transform]
     _, columns = _inferred(table, family, text, text_pair, choices, label, {})
+    if label is not None and table.names and label not in table.names:
+        found = ", ".join(map(repr, table.names))
+        logging.warning(
+            f"{path} has no column {label!r} to score by (found: {found})"
+        )
     space = task_lib.label_space_of(preprocessor)
     skipped = [] if bad_rows == "skip" else None
     rows = custom_lib.read_rows(
@@ -221,6 +226,8 @@ def _inferred(table, family, text, text_pair, choices, label, others):
             family = "similarity"
         if choices or "choices" in table.names:
             family = "multiple_choice"
+        if family == "classification":
+            _warn_of_fractions(table, label)
     given = {"text_pair": text_pair, "choices": choices, **others}
     for name, value in given.items():
         if value is not None and family not in _TAKEN_BY[name]:
@@ -256,11 +263,31 @@ def _are_scores(table, label):
             f"{table.path}: the labels, such as {commas[0]!r}, have decimal"
             " commas: write points, or set `family` if they are classes"
         )
+    return _first_fraction(labels) is not None
+
+
+def _first_fraction(labels):
+    """Return the first fractional label if all are numbers, else None."""
+    labels = [label for label in labels if not custom_lib.is_empty(label)]
     try:
-        scores = [float(e) for e in labels if not custom_lib.is_empty(e)]
+        scores = list(map(float, labels))
     except (TypeError, ValueError, OverflowError):
-        return False
-    return any(math.isfinite(e) and not e.is_integer() for e in scores)
+        return None
+    for label, score in zip(labels, scores):
+        if math.isfinite(score) and not score.is_integer():
+            return label
+    return None
+
+
+def _warn_of_fractions(table, column):
+    """Warn about labels of single texts that look like scores."""
+    labels = [values.get(column) for _, values in table.rows]
+    fraction = _first_fraction(labels)
+    if fraction is not None:
+        logging.warning(
+            f"{table.path}: labels such as {fraction!r} are learned as names of"
+            " classes; only pairs of texts can have scores"
+        )
 
 
 def _score_space(low, high):

@@ -18,11 +18,13 @@ from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import strategy
 from tests.reference import data_files
@@ -479,6 +481,41 @@ def test_own_rows(tiny, own, tmp_path):
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
     assert again["classes"] == found["classes"]
+
+
+def test_the_log_says_when_a_baseline_is_as_good(monkeypatch):
+    """The majority class, too: a network that learned nothing equals it."""
+    space = task_lib.Classes(("a", "b"))
+    task = types.SimpleNamespace(name="custom", label_space=space)
+    train, dev = mock.MagicMock(task=task), mock.MagicMock()
+    train.__len__.return_value = 900
+    dev.majority.return_value = {"accuracy": 0.7, "macro_f1": 0.4}
+    dev.__len__.return_value = 100
+    words = {"words": {"accuracy": 0.6, "macro_f1": 0.6, "seconds": 1.0}}
+    logged = []
+    monkeypatch.setattr(finetune.logging, "info", logged.append)
+    for measured in (words, {}):
+        monkeypatch.setattr(
+            word_baselines, "measure", lambda *_, found=measured: found
+        )
+        for value, is_better, is_close in (
+            (0.5, False, False),
+            (0.7, False, True),
+            (0.75, True, True),
+            (0.85, True, False),
+        ):
+            metrics = {"accuracy": value, "macro_f1": 0.4}
+            assert finetune._baselines(train, dev, metrics) == measured
+            line = logged.pop()
+            assert "; majority class: 0.700" in line
+            assert ("baseline (words): 0.600" in line) == bool(measured)
+            assert ("network is no better" in line) != is_better
+            doubt = "on 100 rows, a difference below 0.10 may be chance"
+            assert (doubt in line) == is_close
+    task.label_space = task_lib.Choice()  # which has no other baseline
+    assert finetune._baselines(train, dev, {"accuracy": 0.5}) == {}
+    expected = "accuracy 0.500; majority class: 0.700; the network is no better"
+    assert logged.pop() == f"custom on dev: {expected}"
 
 
 PIPED = [

@@ -103,6 +103,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
     # "a" has less than a tenth of the rows.
     assert "class 'a' has only 1 of the 29 training rows in " in caplog.text
+    assert "the main metric is macro_f1 (custom.custom.metric)" in caplog.text
     measured = task.measure(task.read(tmp_path, "dev"), truth)
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))
@@ -110,6 +111,17 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     tenth = build(rows(*"a" * 4, *"b" * 36))  # three of thirty
     assert task.main_metric == "accuracy" and tenth.main_metric is None
     assert build(SCORES, metric="spearman").main_metric == "spearman"
+
+
+def test_fractions_as_labels_of_single_texts_cause_a_warning(build, caplog):
+    task = build(rows("1.5", "2", "2", "1.5"))
+    assert task.label_space.class_names == ("1.5", "2")
+    assert "labels such as '1.5' are learned as names of" in caplog.text
+    caplog.clear()
+    build(rows("1.5", "2", "2", "1.5"), family="classification")
+    build(rows("1.0", "2", "2", "1.0"))
+    build(rows("1.5", "old", "old", "1.5"))
+    assert not caplog.text
 
 
 @pytest.mark.parametrize(
@@ -149,7 +161,7 @@ def test_a_class_whose_rows_are_all_held_out(build):
     assert len(set(weights)) > 1 and min(map(min, weights)) > 0
 
 
-def test_labels_are_read_as_those_of_the_preset(tmp_path):
+def test_labels_are_read_as_those_of_the_preset(tmp_path, caplog):
     path = tmp_path / "rows.csv"
     path.write_text("text,text_pair,label\na,b,1\nc,d,0\n")
     cases = (["0", "1"], None, ["1", "0"]), ([], [0, 5], [1.0, 0.0])
@@ -163,3 +175,11 @@ def test_labels_are_read_as_those_of_the_preset(tmp_path):
         columns = {"text_pair": None, "choices": None, "label": "label"}
         task = custom.of_preset(preset, file=path, text="text", **columns)
         assert [e.label for e in task.read(None, "test")] == expected
+    assert not caplog.text
+    path.write_text("text,text_pair,kind\na,b,1\n")
+    task = custom.of_preset(preset, file=path, text="text", **columns)
+    assert [e.label for e in task.read(None, "test")] == [None]
+    lacking = (
+        "no column 'label' to score by (found: 'text', 'text_pair', 'kind')"
+    )
+    assert lacking in caplog.text

@@ -26,6 +26,9 @@ from gpt1_keras.data.readers import rows as rows_lib
 
 BadRows = typing.Literal["stop", "skip"]
 _MOST_LISTED = 20  # rows
+# How pandas and spreadsheets write a missing value, in small letters. "none" is
+# not among them, since many files have such a class.
+_MISSING = {"nan", "null", "n/a", "#n/a", "<na>", "nat"}
 # Doubled quotes between two quotes, as in `"a ""b"" c"`.
 _is_quoted = re.compile('"[^"]*(""[^"]*)+"').fullmatch
 
@@ -152,9 +155,9 @@ def _settle(table, rows, bad, skipped):
         skipped += [(str(path), str(i), bad[i], texts[i]) for i in sorted(bad)]
         # A quote that is not closed can make many lines one row.
         num_lines = sum(texts[i].count("\n") + 1 for i in bad)
+        more = f" ({num_lines:,} lines)" if num_lines > len(bad) else ""
         logging.warning(
-            f"{path}: skipping {share} ({num_lines:,} lines); the first is"
-            f" line {line}: {what}"
+            f"{path}: skipping {share}{more}; the first is line {line}: {what}"
         )
         return [row for row in rows if row.line not in bad]
     above = ""
@@ -320,6 +323,7 @@ def read_splits(
     warn_of_repetitions(table.path, rows)
     if known.class_names:
         warn_of_spellings(table.path, rows)
+        warn_of_missing(table.path, rows)
     examples = {"train": rows}
     for split, path in (("dev", dev), ("test", test)):
         if path is not None:
@@ -446,6 +450,20 @@ def warn_of_spellings(path, rows):
                 f"{path}: classes that differ only in case, spaces, Unicode"
                 f" form or notation of a number: {shown}"
             )
+
+
+def warn_of_missing(path, rows):
+    """Warn about class names that usually stand for a missing label."""
+    lines = collections.defaultdict(list)
+    for row in rows:
+        if row.label.casefold() in _MISSING:
+            lines[row.label].append(row.line)
+    for label, found in lines.items():
+        logging.warning(
+            f"{path}: {label!r}, the label of {len(found):,} rows (the first is"
+            f" line {found[0]}), is learned as a class: if it means that the"
+            " label is missing, remove these rows"
+        )
 
 
 def warn_of_repetitions(path, rows):

@@ -232,7 +232,7 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     skipped = []
     train, dev = splits(write("messy.csv", MESSY), skipped=skipped).values()
     assert sorted(e.line for e in train + dev) == [2, 6, 9, 10, 12, 13]
-    assert "skipping 6 of 12 rows (6 lines); the first is line 3" in logged[0]
+    assert "skipping 6 of 12 rows; the first is line 3" in logged[0]
     # One composed, the other not.
     assert "'n\u00e9gative' (line 6), 'NE\u0301GATIVE' (line 10)" in logged[1]
     assert custom._plain("1.0") == custom._plain("1") != custom._plain("1.5")
@@ -252,6 +252,16 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     assert "skipping 1 of 2 rows (10 lines); the first is line 3" in logged[-1]
     with pytest.raises(errors.InputError, match="line 2: 'text' is empty"):
         read(write("bad.csv", "text,label\n,x\n"), skipped=[])
+
+
+def test_labels_that_may_be_missing_cause_a_warning(write, logged):
+    rows = labelled(
+        *MANY, ("u", "NaN"), ("v", "NaN"), ("w", "none"), ("x", "none")
+    )
+    splits(write("train.jsonl", rows))
+    (warning,) = [line for line in logged if "is missing" in line]
+    first = len(MANY) + 1
+    assert f"'NaN', the label of 2 rows (the first is line {first})" in warning
 
 
 def test_each_warning_comes_once(write, logged):
