@@ -5,6 +5,7 @@ from keras import ops
 from scipy import special
 
 from gpt1_keras import errors
+from gpt1_keras.training import learner
 from tests.reference import tiny_learner
 
 
@@ -45,6 +46,6 @@ def test_keras_may_not_leave_steps_out():
     keras.config.set_max_steps_per_epoch(2)
     try:
         with pytest.raises(errors.InputError, match="after 2 steps: unset"):
-            tiny_learner.language_model()
+            learner.Learner(tiny_learner.backbone_of())
     finally:
         keras.config.set_max_steps_per_epoch(None)
