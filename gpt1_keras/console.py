@@ -28,16 +28,12 @@ class _Remaining(rich_progress.TimeRemainingColumn):
     """The remaining time; none while steps are still being compiled."""
 
     def render(self, task):
-        return super().render(task) if _is_known(task) else text.Text("-:--:--")
+        return text.Text("-:--:--") if _is_early(task) else super().render(task)
 
 
-def _is_known(task):
-    """Return whether the remaining time can be estimated."""
-    is_early = (
-        task.percentage < _FIRST_PERCENT
-        and (task.elapsed or 0.0) < _FIRST_SECONDS
-    )
-    return task.time_remaining is not None and not is_early
+def _is_early(task):
+    is_short = task.elapsed < _FIRST_SECONDS
+    return is_short and task.percentage < _FIRST_PERCENT
 
 
 @contextlib.contextmanager
@@ -77,7 +73,7 @@ def bar(description, total, *, done=0):
             return
         printed = time.monotonic()
         shown = [f"{description}: {task.percentage:.0f} %", note]
-        if _is_known(task):
+        if not _is_early(task):
             shown.append(f"about {remaining.render(task)} left")
         print(*filter(None, shown), sep=", ", file=sys.stderr, flush=True)
 

@@ -32,8 +32,8 @@ def kind():
 
 def check():
     """Refuse a device that the environment names but the machine lacks."""
-    variable = VARIABLES.get(keras.config.backend())
-    named = os.environ.get(variable) if variable else None
+    variable = VARIABLES.get(keras.config.backend(), "")
+    named = os.environ.get(variable)
     if not named:
         return
     try:

@@ -15,8 +15,8 @@ def _gelu(x):
     """
     y = ops.cast(x, "float32")
     # 2u = 2 sqrt(2 / pi) (y + 0.044715 y^3)
-    double = y * (1.5957691216057308 + 0.0713548162726 * (y * y))
-    return ops.cast(y * ops.sigmoid(double), x.dtype)
+    argument = y * (1.5957691216057308 + 0.0713548162726 * (y * y))
+    return ops.cast(y * ops.sigmoid(argument), x.dtype)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
