@@ -11,13 +11,13 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
   --figure FILE   also draw them as bars, to a PNG file
 
 Weights are random. The machine may be doing other work, so contenders are timed
-in turns: compare the ratios. A ratio is the speed of the contender without one,
-divided by this speed; in `memory`, this peak, divided by that of our whole
-batch. Exit status: 0 done; 2 wrong arguments (in one line).
+in turns: compare the ratios. Each section is a process of its own. A ratio is
+the speed of the contender without one, divided by this speed; in `memory`, this
+peak, divided by that of our whole batch. Exit status: 0 done; 2 wrong arguments
+(in one line).
 """
 
 import datetime
-import importlib
 import importlib.metadata
 import json
 import os
@@ -59,17 +59,17 @@ _LIBRARIES += ("transformers", "numpy")
 def main(arguments):
     """Measure what `arguments` (list of str) name; return the exit status."""
     values = _parse(arguments)
-    import keras
-
     from tools.benchmarks import networks
+    from tools.benchmarks import process
 
     record = _machine() | {"size": values.size, "sections": {}}
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
-        keras.config.set_dtype_policy("float32")  # unless a section sets it
-        module = importlib.import_module(SECTIONS[name])
-        options = {"data": values.data} if name in _WITH_DATA else {}
-        found = module.measure(sizes=sizes, rounds=values.rounds, **options)
+        options = {"sizes": sizes, "rounds": values.rounds}
+        if name in _WITH_DATA and values.data is not None:
+            options["data"] = str(values.data.absolute())
+        # The speed of torch depends on what the process did with its memory.
+        found = process.call(SECTIONS[name], "measure", **options)
         record["sections"][name] = found
         _show(name, values.size, found)
         if values.json is not None:  # now: a later section may fail

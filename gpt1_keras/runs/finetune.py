@@ -1,5 +1,6 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
+import dataclasses
 import functools
 import inspect
 import statistics
@@ -237,55 +238,97 @@ def finetune(
     start = {"preset": presets.sha256(pretrained.directory)}
     for path in records:
         results.check_inputs(path, start)
-    labelled = functools.partial(training.labelled, task, pretrained)
-    dev = labelled(data.read(task, "dev"), "dev")
-    test = None
-    if task.has_labelled_test:
+    run = _Run(
+        task=task,
+        data=data,
+        pretrained=pretrained,
+        build_optimizer=build_optimizer,
+        training=training,
+        intervals=intervals,
+        paper=paper,
+        devices=devices,
+        strategy=strategy,
+        start=start,
+        config_sha256=config_sha256,
+    )
+    if seeds is None:
+        return run.train(workdir, seed)
+    found = []
+    for number in seeds:
+        name = f"seed_{number}"
+        # All workers check the chief's folder, the only one with presets.
+        if not presets.is_finished(shared / name, config_sha256):
+            logging.info(f"seed {number}: {workdir / name}")
+            run.train(workdir / name, number)
+        found.append(results.read(workdir / name))
+    return _aggregate(workdir, found)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class _Run:
+    """What all seeds share: the arguments of `finetune`, dev and test."""
+
+    task: task_lib.Task
+    data: sources.BenchmarkFiles
+    pretrained: presets.Pretrained
+    build_optimizer: checks.OptimizerBuilder
+    training: FineTuning
+    intervals: fit.Intervals
+    paper: dict
+    devices: strategy_lib.Devices
+    strategy: strategy_lib.Strategy
+    start: dict  # digests of what must not change before a seed resumes
+    config_sha256: str
+
+    @functools.cached_property
+    def dev(self):
+        found = self._labelled(self.data.read(self.task, "dev"), "dev")
+        if len(found) < self.training.min_dev_examples:
+            logging.warning(
+                f"{found.name}: {len(found)} rows are too few to choose an"
+                " epoch: keeping the weights of the last one"
+            )
+        return found
+
+    @functools.cached_property
+    def test(self):
+        """The test examples, or None without public labels."""
+        if not self.task.has_labelled_test:
+            return None
         try:
-            test = data.read(task, "test")
+            return self.data.read(self.task, "test")
         except errors.InputError as error:
-            logging.warning(f"{task.name} will not be scored on test: {error}")
-    keeps_last = len(dev) < training.min_dev_examples
-    can_stop = training.patience is not None and not keeps_last
-    if keeps_last:
-        logging.warning(
-            f"{dev.name}: {len(dev)} rows are too few to choose an epoch:"
-            " keeping the weights of the last one"
-        )
+            logging.warning(
+                f"{self.task.name} will not be scored on test: {error}"
+            )
 
-    @functools.lru_cache(maxsize=1)
-    def examples_of(seed):
-        """Return the training examples, and those of them to score."""
-        examples = examples_lib.draw_subset(
-            data.read(task, "train"), training.num_train_examples, seed=seed
-        )
-        scored = examples_lib.draw_subset(
-            examples, training.num_scored_train_examples
-        )
-        return labelled(examples, "train"), labelled(scored, "train sample")
+    @property
+    def keeps_last(self):
+        return len(self.dev) < self.training.min_dev_examples
 
-    def run(directory, seed):
+    @property
+    def can_stop(self):
+        return self.training.patience is not None and not self.keeps_last
+
+    def train(self, directory, seed):
+        """Train with one seed; return the path of its result."""
+        task, training, dev = self.task, self.training, self.dev
+        test = self.test  # Read first: it may warn.
         keras.utils.clear_session()  # which also resets the dtype policy
         precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
-        train, sample = examples_of(seed if training.num_train_examples else 0)
+        train, sample = self._training_examples(seed)
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
-        with strategy.scope():
-            backbone = pretrained.backbone(num_special_tokens=3)
-            network = training.build_network(task, backbone, dev.tokenizer)
-            learner = training.build_learner(
-                network, task, share_prefix=dev.share_prefix
-            )
-            optimizer = build_optimizer(num_steps=num_steps)
-            learner.compile(optimizer, jit_compile=devices.jit_compile)
+        network, learner = self._build(num_steps)
+        backbone = network.backbone
         num_tokens = batches.tokens_per_step / batches.batch_size
         logging.info(
             f"{task.name}: {batches.num_examples:,} training examples of"
             f" {num_tokens:.0f} tokens on average, {len(dev):,} dev examples,"
             f" {num_steps:,} steps of {batches.batch_size}"
         )
-        _check_or_write_examples(directory, task, data, start)
+        _check_or_write_examples(directory, task, self.data, self.start)
         custom_lib.report_skipped(task.skipped, directory)
         preset = directory / "preset"
 
@@ -297,9 +340,9 @@ def finetune(
                 history.write(step, split=split, **metrics)
                 shown = f"step {step} of {num_steps}: {results.shown(metrics)}"
                 logging.info(f"{examples.name} after {shown}")
-                if split != "dev" or not strategy.is_chief:
+                if split != "dev" or not self.strategy.is_chief:
                     continue
-                _, kept = _dev_lines(history.path, keeps_last)
+                _, kept = _dev_lines(history.path, self.keeps_last)
                 if kept["step"] == step:
                     facts = {"metrics": metrics} | examples.confusion(logits)
                     presets.save(network, preset, step=step, **facts)
@@ -317,14 +360,16 @@ def finetune(
             flops_per_token=backbone.flops_per_token(
                 num_tokens, with_softmax=training.lm_loss_weight > 0
             ),
-            intervals=intervals,
+            intervals=self.intervals,
             periodic=[(due, evaluate)],
-            strategy=strategy,
-            is_over=training.is_over if can_stop else None,
+            strategy=self.strategy,
+            is_over=training.is_over if self.can_stop else None,
         )
         history.close()
-        found = _measured(history.path, dev, num_steps, keeps_last, can_stop)
-        if strategy.is_chief:
+        found = _measured(
+            history.path, dev, num_steps, self.keeps_last, self.can_stop
+        )
+        if self.strategy.is_chief:
             best = found["best_step"]
             sealed = presets.read_back(type(network), preset, step=best)
             found |= {k: sealed[k] for k in _OF_CLASSES if k in sealed}
@@ -332,7 +377,7 @@ def finetune(
                 found["test"] = _score_test(task, test, preset, training)
         if task.is_own:
             found["baselines"] = _baselines(train, dev, found["metrics"])
-        layers = pretrained.num_transferred_layers
+        layers = self.pretrained.num_transferred_layers
         layers = backbone.num_layers if layers is None else layers
         return results.write(
             directory,
@@ -340,7 +385,7 @@ def finetune(
             task=task.name,
             split="dev",
             **found,
-            paper=paper.get(task.name, {}),
+            paper=self.paper.get(task.name, {}),
             num_examples=len(dev),
             num_cut=dev.encoded.num_cut,
             num_train_examples=batches.num_examples,
@@ -351,21 +396,41 @@ def finetune(
             num_transferred_layers=layers,
             lm_loss_weight=training.lm_loss_weight,
             seed=seed,
-            config_sha256=config_sha256,
+            config_sha256=self.config_sha256,
             seconds=history.seconds,
         )
 
-    if seeds is None:
-        return run(workdir, seed)
-    found = []
-    for number in seeds:
-        name = f"seed_{number}"
-        # All workers check the chief's folder, the only one with presets.
-        if not presets.is_finished(shared / name, config_sha256):
-            logging.info(f"seed {number}: {workdir / name}")
-            run(workdir / name, number)
-        found.append(results.read(workdir / name))
-    return _aggregate(workdir, found)
+    def _labelled(self, examples, split):
+        return self.training.labelled(
+            self.task, self.pretrained, examples, split
+        )
+
+    def _training_examples(self, seed):
+        """Return the training examples, and those of them to score."""
+        training = self.training
+        examples = self.data.read(self.task, "train")
+        examples = examples_lib.draw_subset(
+            examples, training.num_train_examples, seed=seed
+        )
+        scored = examples_lib.draw_subset(
+            examples, training.num_scored_train_examples
+        )
+        train = self._labelled(examples, "train")
+        return train, self._labelled(scored, "train sample")
+
+    def _build(self, num_steps):
+        """Return a new network and its compiled learner."""
+        with self.strategy.scope():
+            backbone = self.pretrained.backbone(num_special_tokens=3)
+            network = self.training.build_network(
+                self.task, backbone, self.dev.tokenizer
+            )
+            learner = self.training.build_learner(
+                network, self.task, share_prefix=self.dev.share_prefix
+            )
+            optimizer = self.build_optimizer(num_steps=num_steps)
+            learner.compile(optimizer, jit_compile=self.devices.jit_compile)
+        return network, learner
 
 
 def _score_test(task, examples, preset, training):

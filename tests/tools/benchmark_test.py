@@ -7,6 +7,7 @@ import pytest
 
 from gpt1_keras import errors
 from tools import benchmark
+from tools.benchmarks import contest
 from tools.benchmarks import figure
 from tools.benchmarks import growth
 from tools.benchmarks import peak
@@ -34,12 +35,29 @@ def test_figures_are_shown_kept_and_drawn(capsys, monkeypatch, tmp_path):
         "equal": True,
     }
     memory = {"unit": "GB", "values": {"1": 0.875}}
-    monkeypatch.setattr(probe, "measure", lambda **_: found)
-    monkeypatch.setattr(peak, "measure", lambda **_: memory)
+    call, given = process.call, []
+
+    def measured(module, function, **options):
+        given.append((module, options))
+        if module == "not_installed":
+            return call(module, function, **options)
+        return {probe.__name__: found, peak.__name__: memory}[module]
+
+    monkeypatch.setattr(process, "call", measured)
     monkeypatch.setitem(benchmark.SECTIONS, "rows", "not_installed")
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "bars.figure"
-    command = f"--section probe --section peak rows --json {path}"
-    assert benchmark.main(command.split()) == 2
+    command = f"--section probe --section peak rows --json {path} --data own"
+    with pytest.raises(SystemExit) as stop:
+        benchmark.main(command.split())
+    assert stop.value.code == 2
+    with_data = {name: options.get("data") for name, options in given}
+    own = str(tmp_path / "own")
+    assert with_data == {
+        probe.__name__: own,
+        peak.__name__: None,
+        "not_installed": None,
+    }
     figure.draw(json.loads(path.read_text()), path)
     assert path.read_bytes()[1:4] == b"PNG"
     shown = re.sub(" +", " ", capsys.readouterr().out).splitlines()
@@ -64,3 +82,17 @@ def test_exponents_and_the_peak_of_a_process():
     assert growth._exponent((1, 2, 4), (0.0, 0.0, 0.0)) == 0
     block = b"x" * 300_000_000
     assert 0.3 < process.peak() < 100 and block  # GB
+
+
+def test_contenders_apart_are_timed_last_beside_ours():
+    called = []
+    contenders = {
+        name: lambda name=name: called.append(name) for name in "abcd"
+    } | {"e": None}
+    found, answers = contest.run(
+        contenders, rounds=2, work=1, peer_of="b", apart=["c", "e"]
+    )
+    assert "".join(called) == "abdabdabdcbcbc"
+    assert found["ratios"].keys() == {"a", "c", "d"}
+    assert found["per_second"].keys() == set("abcde")
+    assert found["per_second"]["e"] is None and answers.keys() == set("abcd")

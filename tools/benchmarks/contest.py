@@ -8,7 +8,7 @@ import statistics
 import time
 
 
-def run(contenders, *, rounds, work, peer_of):
+def run(contenders, *, rounds, work, peer_of, apart=()):
     """Time functions and compare.
 
     Args:
@@ -17,6 +17,8 @@ def run(contenders, *, rounds, work, peer_of):
         rounds: int.
         work: number, the work of one call, such as its number of tokens.
         peer_of: str, the contender that the others are compared with.
+        apart: names of contenders that are timed after the others, in turns
+            with `peer_of`, because they slow down what follows.
 
     Returns:
         (measurements, dict from name to the value of the last call). The
@@ -26,18 +28,23 @@ def run(contenders, *, rounds, work, peer_of):
         `peer_of` is, and `ratio_spread`.
     """
     present = {name: call for name, call in contenders.items() if call}
-    answers, first, seconds = {}, {}, {name: [] for name in present}
-    for name, call in present.items():
-        first[name], answers[name] = timed(call)
-    for _ in range(rounds):
-        for name, call in present.items():
-            elapsed, answers[name] = timed(call)
-            seconds[name].append(elapsed)
-    ratios = {
-        name: [a / b for a, b in zip(seconds[name], seconds[peer_of])]
-        for name in present
-        if name != peer_of
-    }
+    answers, first, seconds, ratios = {}, {}, {}, {}
+    groups = [[name for name in present if name not in apart]]
+    groups += [[peer_of, name] for name in apart if name in present]
+    for group in groups:
+        new = [name for name in group if name not in first]
+        for name in new:
+            first[name], answers[name] = timed(present[name])
+        taken = {name: [] for name in group}
+        for _ in range(rounds):
+            for name in group:
+                elapsed, answers[name] = timed(present[name])
+                taken[name].append(elapsed)
+        for name in new:
+            seconds[name] = taken[name]
+            if name != peer_of:
+                pairs = zip(taken[name], taken[peer_of])
+                ratios[name] = [a / b for a, b in pairs]
     return {
         "per_second": {
             name: work / statistics.median(seconds[name]) if call else None

@@ -42,7 +42,12 @@ def measure(*, sizes, rounds):
         grown = [smallest * factor for factor in _FACTORS]
         runs = [
             process.call(
-                __name__, sizes=sizes, rounds=rounds, name=name, size=size
+                __name__,
+                "run",
+                sizes=sizes,
+                rounds=rounds,
+                name=name,
+                size=size,
             )
             for size in grown
         ]

@@ -27,7 +27,7 @@ def measure(*, sizes, rounds):
     if networks.has_transformers():
         kinds.append(_PEER)
     values = {
-        kind: process.call(__name__, kind=kind, sizes=sizes)["peak"]
+        kind: process.call(__name__, "run", kind=kind, sizes=sizes)["peak"]
         for kind in kinds
     }
     ratios = {kind: peak / values["8"] for kind, peak in values.items()}

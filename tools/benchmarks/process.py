@@ -7,30 +7,47 @@ import re
 import subprocess
 import sys
 
+from gpt1_keras.errors import InputError
+from tools import command_line
+
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def call(module, **arguments):
-    """Return the dict that `run(**arguments)` of `module` returns there.
+def call(module, function, **arguments):
+    """Return the dict that `function(**arguments)` of `module` returns there.
+
+    If that process fails, it has said why, and this one ends with its status.
 
     Args:
-        module: str, the name of a module with a function `run`.
+        module, function: str.
         **arguments: what JSON can hold.
     """
     code = "from tools.benchmarks import process; process.main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, module, json.dumps(arguments)],
+        [sys.executable, "-c", code, module, function, json.dumps(arguments)],
         cwd=_ROOT,
         stdout=subprocess.PIPE,
-        check=True,
     )
+    if done.returncode < 0:
+        raise InputError(
+            f"{module} was killed by signal {-done.returncode}: free memory,"
+            " or choose a smaller size"
+        )
+    if done.returncode:
+        sys.exit(done.returncode)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def main():
     """Call what the arguments of this process name; print what it returns."""
-    module, arguments = sys.argv[1], json.loads(sys.argv[2])
-    print(json.dumps(importlib.import_module(module).run(**arguments)))
+    sys.exit(_print_result(sys.argv[1:]))
+
+
+@command_line.tool
+def _print_result(arguments):
+    module, function, options = arguments
+    called = getattr(importlib.import_module(module), function)
+    print(json.dumps(called(**json.loads(options))))
 
 
 def peak():
