@@ -122,6 +122,7 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
     padding = ops.zeros((-num_tokens % chunk_size,), dtype="int32")
     # [ceil(N / K) * K]: weighted tokens, the others, then token 0 again
     padded = ops.concatenate([order, padding])
+    zero = ops.zeros((), dtype="int32")  # JAX_ENABLE_X64 makes 0 an int64
 
     def step(index, *state):
         start = index * chunk_size
@@ -132,7 +133,7 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
         h = ops.where(ops.expand_dims(valid, 1), h, 0.0)
         found = body(rows, valid, h, *state[len(shapes) :])
         values = (
-            ops.slice_update(whole, (start, *(0 for _ in shape)), value)
+            ops.slice_update(whole, (start, *(zero for _ in shape)), value)
             for whole, shape, value in zip(state, shapes, found)
         )
         # TensorFlow runs up to ten independent iterations at once and would
@@ -146,7 +147,7 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
     _, *state = ops.while_loop(
         lambda index, *state: index * chunk_size < count,
         step,
-        (ops.zeros((), dtype="int32"), *values, *sums),
+        (zero, *values, *sums),
     )
     places = ops.argsort(order)  # of each token in the order
     values = (ops.take(x, places, axis=0) for x in state[: len(shapes)])

@@ -132,6 +132,14 @@ def test_products_in_the_dtype_of_the_table():
     assert float(found) == pytest.approx(loss, rel=2e-2)
 
 
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="a switch of JAX")
+def test_where_jax_has_64_bits():
+    import jax
+
+    with jax.enable_x64(True):
+        test_products_in_the_dtype_of_the_table()
+
+
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="only its graphs have them"
 )
