@@ -15,6 +15,7 @@ from sklearn import model_selection
 from gpt1_keras import TextClassifier
 from gpt1_keras import errors
 from gpt1_keras import workdir as workdirs
+from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 from tests.reference import processes
 from tests.reference import tiny_fine_tuned
@@ -48,6 +49,10 @@ def fitted(classifier):
     return base.clone(classifier).fit(TEXTS, LABELS)
 
 
+def dropout(directory):
+    return presets.read_config(presets.find(directory))["residual_dropout"]
+
+
 def test_its_import_prints_nothing():
     done = processes.python("-c", "from gpt1_keras import TextClassifier")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -56,6 +61,7 @@ def test_its_import_prints_nothing():
 def test_learns_and_keeps_labels(fitted):
     assert fitted.classes_.tolist() == [9, 10]  # As text, "10" comes first.
     assert fitted.score(TEXTS, LABELS) > 0.8
+    assert dropout(fitted.directory_) == 0.05  # of single texts
     probabilities = fitted.predict_proba(TEXTS)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-6)
     assert fitted.predict_proba([]).shape == (0, 2)
@@ -130,6 +136,7 @@ def test_pairs_and_a_workdir(classifier, tmp_path, monkeypatch):
     pairs = [(text, "the old gate") for text in TEXTS]
     names = [f"{label}.5" for label in LABELS]  # classes, not scores
     first = model.fit(pairs, names).result_
+    assert dropout(model.directory_) == dropout(model.preset) != 0.05
     assert keras.config.dtype_policy().name == "float32"
     assert model.classes_.tolist() == ["10.5", "9.5"]
     assert set(model.predict(pairs[:2])) <= {"10.5", "9.5"}

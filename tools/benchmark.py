@@ -11,10 +11,10 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
   --figure FILE   also draw them as bars, to a PNG file
 
 Weights are random. The machine may be doing other work, so contenders are timed
-in turns: compare the ratios. Each section is a process of its own. A ratio is
+in turns: compare the ratios. Each section runs in its own process. A ratio is
 the speed of the contender without one, divided by this speed; in `memory`, this
-peak, divided by that of our whole batch. Exit status: 0 done; 2 wrong arguments
-(in one line).
+peak, divided by that of our whole batch. Exit status: 0 done; 1 a section
+failed; 2 wrong arguments or files (in one line); 3 interrupted.
 """
 
 import datetime
@@ -62,22 +62,23 @@ def main(arguments):
     from tools.benchmarks import networks
     from tools.benchmarks import process
 
+    process.exit_when_terminated()
     record = _machine() | {"size": values.size, "sections": {}}
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
         options = {"sizes": sizes, "rounds": values.rounds}
         if name in _WITH_DATA and values.data is not None:
-            options["data"] = str(values.data.absolute())
-        # The speed of torch depends on what the process did with its memory.
+            options["data"] = str(values.data)
+        # Eager torch is slower after other work in the same process.
         found = process.call(SECTIONS[name], "measure", **options)
         record["sections"][name] = found
         _show(name, values.size, found)
         if values.json is not None:  # now: a later section may fail
             files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
-    if values.figure is not None:
-        from tools.benchmarks import figure
+        if values.figure is not None:
+            from tools.benchmarks import figure
 
-        figure.draw(record, values.figure)
+            figure.draw(record, values.figure)
 
 
 def _show(name, size, found):

@@ -238,9 +238,18 @@ def finetune(
     start = {"preset": presets.sha256(pretrained.directory)}
     for path in records:
         results.check_inputs(path, start)
+    dev = training.labelled(task, pretrained, data.read(task, "dev"), "dev")
+    test = None
+    if task.has_labelled_test:
+        try:
+            test = data.read(task, "test")
+        except errors.InputError as error:
+            logging.warning(f"{task.name} will not be scored on test: {error}")
     run = _Run(
         task=task,
         data=data,
+        dev=dev,
+        test=test,
         pretrained=pretrained,
         build_optimizer=build_optimizer,
         training=training,
@@ -251,6 +260,11 @@ def finetune(
         start=start,
         config_sha256=config_sha256,
     )
+    if run.keeps_last:
+        logging.warning(
+            f"{dev.name}: {len(dev)} rows are too few to choose an epoch:"
+            " keeping the weights of the last one"
+        )
     if seeds is None:
         return run.train(workdir, seed)
     found = []
@@ -266,10 +280,12 @@ def finetune(
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class _Run:
-    """What all seeds share: the arguments of `finetune`, dev and test."""
+    """Fine-tuning with any seed: what all seeds share."""
 
     task: task_lib.Task
     data: sources.BenchmarkFiles
+    dev: scoring.Labelled
+    test: list | None  # None without public labels
     pretrained: presets.Pretrained
     build_optimizer: checks.OptimizerBuilder
     training: FineTuning
@@ -279,28 +295,6 @@ class _Run:
     strategy: strategy_lib.Strategy
     start: dict  # digests of what must not change before a seed resumes
     config_sha256: str
-
-    @functools.cached_property
-    def dev(self):
-        found = self._labelled(self.data.read(self.task, "dev"), "dev")
-        if len(found) < self.training.min_dev_examples:
-            logging.warning(
-                f"{found.name}: {len(found)} rows are too few to choose an"
-                " epoch: keeping the weights of the last one"
-            )
-        return found
-
-    @functools.cached_property
-    def test(self):
-        """The test examples, or None without public labels."""
-        if not self.task.has_labelled_test:
-            return None
-        try:
-            return self.data.read(self.task, "test")
-        except errors.InputError as error:
-            logging.warning(
-                f"{self.task.name} will not be scored on test: {error}"
-            )
 
     @property
     def keeps_last(self):
@@ -313,11 +307,12 @@ class _Run:
     def train(self, directory, seed):
         """Train with one seed; return the path of its result."""
         task, training, dev = self.task, self.training, self.dev
-        test = self.test  # Read first: it may warn.
         keras.utils.clear_session()  # which also resets the dtype policy
         precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
-        train, sample = self._training_examples(seed)
+        train, sample = self._training_examples(
+            seed if training.num_train_examples else 0
+        )
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         network, learner = self._build(num_steps)
@@ -373,8 +368,8 @@ class _Run:
             best = found["best_step"]
             sealed = presets.read_back(type(network), preset, step=best)
             found |= {k: sealed[k] for k in _OF_CLASSES if k in sealed}
-            if test is not None:
-                found["test"] = _score_test(task, test, preset, training)
+            if self.test is not None:
+                found["test"] = _score_test(task, self.test, preset, training)
         if task.is_own:
             found["baselines"] = _baselines(train, dev, found["metrics"])
         layers = self.pretrained.num_transferred_layers
@@ -400,28 +395,28 @@ class _Run:
             seconds=history.seconds,
         )
 
-    def _labelled(self, examples, split):
-        return self.training.labelled(
-            self.task, self.pretrained, examples, split
-        )
-
+    @functools.lru_cache(maxsize=1)
     def _training_examples(self, seed):
         """Return the training examples, and those of them to score."""
-        training = self.training
-        examples = self.data.read(self.task, "train")
+        task, training = self.task, self.training
         examples = examples_lib.draw_subset(
-            examples, training.num_train_examples, seed=seed
+            self.data.read(task, "train"),
+            training.num_train_examples,
+            seed=seed,
         )
         scored = examples_lib.draw_subset(
             examples, training.num_scored_train_examples
         )
-        train = self._labelled(examples, "train")
-        return train, self._labelled(scored, "train sample")
+        labelled = functools.partial(training.labelled, task, self.pretrained)
+        return labelled(examples, "train"), labelled(scored, "train sample")
 
     def _build(self, num_steps):
         """Return a new network and its compiled learner."""
+        fields = transforms.SIGNATURES[self.task.transform.__name__].fields
         with self.strategy.scope():
-            backbone = self.pretrained.backbone(num_special_tokens=3)
+            backbone = self.pretrained.backbone(
+                num_special_tokens=3, of_single_texts=fields == ("text",)
+            )
             network = self.training.build_network(
                 self.task, backbone, self.dev.tokenizer
             )

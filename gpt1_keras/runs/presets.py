@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import shutil
+import typing
 
 import h5py
 import keras
@@ -38,6 +39,9 @@ from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import learner as learner_lib
 
+# Few single texts need some dropout; a comparison of texts suffers from it
+# (RESULTS.md, "Few rows").
+_DROPOUT = 0.05
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 # Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
@@ -312,8 +316,9 @@ class Pretrained:
 
     preset: checks.Path | None  # see `find`
     num_transferred_layers: checks.NumTransferredLayers  # see `builders`
-    # Rate on embedding, attention and residuals; None: as in pretraining.
-    dropout: checks.Rate | None
+    # Rate on embedding, attention and residuals; None: as in pretraining;
+    # "auto": `_DROPOUT` for tasks of single texts, None for others.
+    dropout: checks.Rate | typing.Literal["auto"] | None
     # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
@@ -332,19 +337,24 @@ class Pretrained:
         """Return whether the backbone has attention: a `GPT1Backbone`."""
         return "num_heads" in read_config(self.directory)
 
-    def backbone(self, num_special_tokens):
+    def backbone(self, num_special_tokens, of_single_texts=False):
         """Return a new backbone with transferred weights.
 
         It has the global dtype policy; weights that are not transferred are
-        drawn from the global seed.
+        drawn from the global seed. `of_single_texts` matters for a dropout of
+        "auto".
         """
+        dropout = self.dropout
+        if dropout == "auto":
+            dropout = _DROPOUT if of_single_texts else None
+            logging.info(f"dropout {dropout or 'as in pretraining'}")
         source = load(backbone_lib.GPT1Backbone, self.directory)
         # `load` has chosen what float32 needs.
         precision.round_factors(keras.config.dtype_policy().name)
         rates = {
-            name: self.dropout
+            name: dropout
             for name in source.get_config()
-            if name.endswith("_dropout") and self.dropout is not None
+            if name.endswith("_dropout") and dropout is not None
         }
         backbone = builders.transferred_backbone(
             source,

@@ -156,11 +156,11 @@ def test_shipped_preset_reads_novels(caplog):
 def test_pretrained_backbone(preset):
     """Transferred weights, special rows, dropout, and the global policy."""
     source = backbone_lib.GPT1Backbone.from_preset(str(preset))
-    found, same, without = (
+    found, same, without, automatic = (
         presets.Pretrained(
             preset=str(preset), num_transferred_layers=None, dropout=dropout
         )
-        for dropout in (0.25, None, 0.0)
+        for dropout in (0.25, None, 0.0, "auto")
     )
     assert found.num_positions() == source.max_sequence_length == 32
     assert presets.check_length(32, 32) == presets.check_length(None, 32) == 32
@@ -180,6 +180,10 @@ def test_pretrained_backbone(preset):
     config = same.backbone(num_special_tokens=3).get_config()
     assert all(config[name] == getattr(source, name) for name in rates)
     assert without.backbone(0).residual_dropout == 0 < source.residual_dropout
+    network = automatic.backbone(3, of_single_texts=True)
+    assert network.residual_dropout == 0.05
+    network = automatic.backbone(num_special_tokens=3)
+    assert network.residual_dropout == source.residual_dropout
     new = dataclasses.replace(same, num_transferred_layers=-1)
     network = new.backbone(num_special_tokens=0)
     assert not np.array_equal(weights(network)[0], weights(source)[0])

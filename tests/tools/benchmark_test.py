@@ -45,16 +45,14 @@ def test_figures_are_shown_kept_and_drawn(capsys, monkeypatch, tmp_path):
 
     monkeypatch.setattr(process, "call", measured)
     monkeypatch.setitem(benchmark.SECTIONS, "rows", "not_installed")
-    monkeypatch.chdir(tmp_path)
     path = tmp_path / "bars.figure"
     command = f"--section probe --section peak rows --json {path} --data own"
     with pytest.raises(SystemExit) as stop:
         benchmark.main(command.split())
     assert stop.value.code == 2
     with_data = {name: options.get("data") for name, options in given}
-    own = str(tmp_path / "own")
     assert with_data == {
-        probe.__name__: own,
+        probe.__name__: "own",
         peak.__name__: None,
         "not_installed": None,
     }
@@ -82,6 +80,15 @@ def test_exponents_and_the_peak_of_a_process():
     assert growth._exponent((1, 2, 4), (0.0, 0.0, 0.0)) == 0
     block = b"x" * 300_000_000
     assert 0.3 < process.peak() < 100 and block  # GB
+
+
+def test_a_section_in_a_process_of_its_own(capfd):
+    assert process.call("json", "dumps", obj=["é"]) == '["\\u00e9"]'
+    with pytest.raises(errors.RunError, match="^os was ended by SIGABRT$"):
+        process.call("os", "abort")
+    with pytest.raises(SystemExit, match="2"):
+        process.call("not_installed", "measure")
+    assert "not_installed failed" in capfd.readouterr().err
 
 
 def test_contenders_apart_are_timed_last_beside_ours():

@@ -2,6 +2,7 @@
 
 Every round times each contender once, one after the other, and a ratio is the
 median over the rounds: a temporary slowdown of the machine affects both sides.
+Some are timed apart, later, in turns with ours alone.
 """
 
 import statistics
@@ -25,7 +26,8 @@ def run(contenders, *, rounds, work, peer_of, apart=()):
         measurements are dicts by name: `per_second`, the median speed, and
         `spread`, the lowest and the highest; `first_seconds` of the first
         call, compilation included; `ratios`, how many times as fast as each
-        `peer_of` is, and `ratio_spread`.
+        `peer_of` is, and `ratio_spread`. The speed of `peer_of` is the one in
+        the turns with all others.
     """
     present = {name: call for name, call in contenders.items() if call}
     answers, first, seconds, ratios = {}, {}, {}, {}

@@ -28,6 +28,7 @@ def measure(*, sizes, rounds, num_tokens=256):
         rounds: int, how often each contender writes a text.
         num_tokens: int, new tokens of a text, at most the model's positions.
     """
+    keras.config.set_dtype_policy("float32")
     room = sizes["max_sequence_length"] - _PROMPT_TOKENS
     num_tokens = min(num_tokens, room)
     model = networks.causal_lm(**sizes)

@@ -76,7 +76,7 @@ def measure(*, sizes, rounds):
         rounds=rounds,
         work=num_steps * ids.size,
         peer_of="bfloat16",
-        # After it, eager torch has six times as many page faults.
+        # Training it first gives eager torch six times the page faults.
         apart=["keras_hub"],
     )
     return {

@@ -4,42 +4,55 @@ import importlib
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
-from gpt1_keras.errors import InputError
+from gpt1_keras import errors
 from tools import command_line
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def call(module, function, **arguments):
-    """Return the dict that `function(**arguments)` of `module` returns there.
+    """Call a module's function in a new process; return its dict.
 
-    If that process fails, it has said why, and this one ends with its status.
+    If the process fails, this one exits with its status: the error is printed.
 
     Args:
         module, function: str.
         **arguments: what JSON can hold.
     """
-    code = "from tools.benchmarks import process; process.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, module, function, json.dumps(arguments)],
-        cwd=_ROOT,
-        stdout=subprocess.PIPE,
-    )
-    if done.returncode < 0:
-        raise InputError(
-            f"{module} was killed by signal {-done.returncode}: free memory,"
-            " or choose a smaller size"
+    code = f"import sys; sys.path.insert(0, {str(_ROOT)!r})\n"
+    code += "from tools.benchmarks import process; process.main()"
+    command = [sys.executable, "-c", code, module, function]
+    with subprocess.Popen(
+        [*command, json.dumps(arguments)], stdout=subprocess.PIPE
+    ) as child:
+        try:
+            output, _ = child.communicate()
+        except KeyboardInterrupt:  # The process gets Ctrl-C, too.
+            child.wait()
+            raise
+        except SystemExit:
+            child.terminate()
+            raise
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        remedy = "; free memory or choose a smaller --size"
+        raise errors.RunError(
+            f"{module} was ended by {name}{remedy * (name == 'SIGKILL')}"
         )
-    if done.returncode:
-        sys.exit(done.returncode)
-    return json.loads(done.stdout.splitlines()[-1])
+    if child.returncode:
+        sys.stderr.write(output.decode())
+        print(f"{module} failed", file=sys.stderr)
+        sys.exit(child.returncode)
+    return json.loads(output.splitlines()[-1])
 
 
 def main():
     """Call what the arguments of this process name; print what it returns."""
+    exit_when_terminated()
     sys.exit(_print_result(sys.argv[1:]))
 
 
@@ -48,6 +61,11 @@ def _print_result(arguments):
     module, function, options = arguments
     called = getattr(importlib.import_module(module), function)
     print(json.dumps(called(**json.loads(options))))
+
+
+def exit_when_terminated():
+    """Let SIGTERM remove temporary folders and end the processes of `call`."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def peak():
