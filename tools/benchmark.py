@@ -23,6 +23,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import sys
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -62,7 +63,8 @@ def main(arguments):
     from tools.benchmarks import networks
     from tools.benchmarks import process
 
-    process.exit_when_terminated()
+    # So that `process.call` ends the section, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     record = _machine() | {"size": values.size, "sections": {}}
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:

@@ -77,6 +77,8 @@ def tool(work):
             if isinstance(error, InputError):  # Code names parameters.
                 message = re.sub(r"`(\w+?)(_dir)?`", r"--\1", str(error))
                 error = InputError(message)
+            if isinstance(error, KeyboardInterrupt):  # No tool has a workdir.
+                error = errors.Stopped("stopped by SIGINT")
             return errors.report(error)
 
     return main

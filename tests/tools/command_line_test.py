@@ -14,6 +14,7 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
 from tests.reference import processes
 from tests.reference import released_shards
+from tools import command_line
 
 TEXT = "The old man went home with his cat, and slept.\n" * 20
 LEARN = "--type bpe --output o --vocabulary_size"
@@ -97,6 +98,15 @@ def test_mistakes_are_one_line(folder, capfd, tool):
     # A folder may have been made for what then could not be written.
     assert set(os.listdir()) - before <= {"d", "o", "out"}
     assert (folder / "file").read_text() == "kept"
+
+
+def test_ctrl_c_is_one_line(capsys):
+    @command_line.tool
+    def stopped(arguments):
+        raise KeyboardInterrupt
+
+    assert stopped([]) == 3
+    assert capsys.readouterr().err == "stopped by SIGINT\n"
 
 
 def test_the_current_folder_is_not_replaced(folder, monkeypatch, capsys):

@@ -34,7 +34,7 @@ def call(module, function, **arguments):
         except KeyboardInterrupt:  # The process gets Ctrl-C, too.
             child.wait()
             raise
-        except SystemExit:
+        except SystemExit:  # SIGTERM, see `tools/benchmark.py`
             child.terminate()
             raise
     if child.returncode < 0:
@@ -52,7 +52,6 @@ def call(module, function, **arguments):
 
 def main():
     """Call what the arguments of this process name; print what it returns."""
-    exit_when_terminated()
     sys.exit(_print_result(sys.argv[1:]))
 
 
@@ -61,11 +60,6 @@ def _print_result(arguments):
     module, function, options = arguments
     called = getattr(importlib.import_module(module), function)
     print(json.dumps(called(**json.loads(options))))
-
-
-def exit_when_terminated():
-    """Let SIGTERM remove temporary folders and end the processes of `call`."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def peak():
