@@ -63,8 +63,6 @@ def main(arguments):
     from tools.benchmarks import networks
     from tools.benchmarks import process
 
-    # So that `process.call` ends the section, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     record = _machine() | {"size": values.size, "sections": {}}
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
@@ -158,4 +156,6 @@ def _parse(arguments):
 
 
 if __name__ == "__main__":
+    # So that `process.call` ends the section, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main(sys.argv[1:]))
