@@ -118,15 +118,6 @@ class Bindings:
         bound = self.parameters.items()
         return [self.value(v) for k, v in bound if k.rpartition("/")[2] == name]
 
-    def dial(self, name):
-        """Return the value of a macro, or of the parameter that replaced it."""
-        if name in self.macros:
-            return self.value(self.macros[name])
-        for parameter, value in self.parameters.items():
-            if public_names.former_dial(parameter) == name:
-                return self.value(value)
-        return None
-
     def label(self, name):
         """Return the name of the macro bound to a parameter, else its own."""
         value = self.parameters.get(name)
@@ -215,7 +206,7 @@ class Bindings:
         """
 
         def declared(name):
-            """Return a parameter's default and its `checks.Dial`s."""
+            """Return a parameter's default and its `checks.Mark`s."""
             function, last = split(name)
             try:
                 found = self.signature(function)[last]
@@ -421,12 +412,11 @@ def _add_statement(found, statement, place, above):
         if name in public_names.REMOVED:
             return
         (found.parameters if "." in name else found.macros)[name] = value
-        found.places.pop(name, None)  # The last one bound comes last.
         found.places[name] = place
 
 
 class _Symbols(config_parser.ParserDelegate):
-    """Keeps macros and references as symbols instead of looking them up."""
+    """Gin parser that leaves macros and references as symbols."""
 
     def configurable_reference(self, scoped_configurable_name, evaluate):
         name = public_names.current(scoped_configurable_name)

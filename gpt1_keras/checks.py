@@ -20,8 +20,8 @@ from gpt1_keras import errors
 
 
 @dataclasses.dataclass(frozen=True)
-class Dial:
-    """Constraints on a parameter beyond its type."""
+class Mark:
+    """What an annotation says of a parameter beyond its type."""
 
     # Bounds of a number or of a length; `above` and `below` are exclusive.
     low: float | None = None
@@ -36,40 +36,40 @@ class Dial:
 
 
 _T = typing.TypeVar("_T")
-NotRecipe = typing.Annotated[_T, Dial(recipe=False)]
-Location = typing.Annotated[_T, Dial(is_location=True)]
+NotRecipe = typing.Annotated[_T, Mark(recipe=False)]
+Location = typing.Annotated[_T, Mark(is_location=True)]
 
-Count = typing.Annotated[int, Dial(low=1)]
-Index = typing.Annotated[int, Dial(low=0)]
-Length = typing.Annotated[int, Dial(low=2)]
-Port = typing.Annotated[int, Dial(low=0, high=65535)]
-Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
-NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
-Counts = typing.Annotated[tuple[Count, ...], Dial(low=1)]
+Count = typing.Annotated[int, Mark(low=1)]
+Index = typing.Annotated[int, Mark(low=0)]
+Length = typing.Annotated[int, Mark(low=2)]
+Port = typing.Annotated[int, Mark(low=0, high=65535)]
+Seed = typing.Annotated[int, Mark(low=0, high=2**32 - 1)]
+NumTransferredLayers = typing.Annotated[int, Mark(low=-1)] | None
+Counts = typing.Annotated[tuple[Count, ...], Mark(low=1)]
 BucketLengths = NotRecipe[Counts]  # that batches are padded to
 SoftmaxChunk = NotRecipe[Count]  # tokens whose logits are in memory at a time
-Column = typing.Annotated[str, Dial(low=1)]
-Names = typing.Annotated[tuple[Column, ...], Dial(low=1, is_unique=True)]
-Positive = typing.Annotated[float, Dial(above=0)]
-NotNegative = typing.Annotated[float, Dial(low=0)]
-Seeds = typing.Annotated[tuple[Seed, ...], Dial(low=1, is_unique=True)]
-Share = typing.Annotated[float, Dial(low=0, high=1)]
-Fraction = typing.Annotated[float, Dial(above=0, below=1)]
-Rate = typing.Annotated[float, Dial(low=0, below=1)]
-UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
-Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
-Paths = Path | typing.Annotated[tuple[Path, ...], Dial(low=1)]
+Column = typing.Annotated[str, Mark(low=1)]
+Names = typing.Annotated[tuple[Column, ...], Mark(low=1, is_unique=True)]
+Positive = typing.Annotated[float, Mark(above=0)]
+NotNegative = typing.Annotated[float, Mark(low=0)]
+Seeds = typing.Annotated[tuple[Seed, ...], Mark(low=1, is_unique=True)]
+Share = typing.Annotated[float, Mark(low=0, high=1)]
+Fraction = typing.Annotated[float, Mark(above=0, below=1)]
+Rate = typing.Annotated[float, Mark(low=0, below=1)]
+UpToOne = typing.Annotated[float, Mark(above=0, high=1)]
+Path = typing.Annotated[str | os.PathLike, Mark(is_path=True)]
+Paths = Path | typing.Annotated[tuple[Path, ...], Mark(low=1)]
 # "auto": the fastest one on this machine (`precision`).
 Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
 PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
-NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
+NamedNumbers = dict[str, typing.Annotated[Numbers, Mark(low=1)]]
 
 
 def _function_of(*arguments):
-    return typing.Annotated[collections.abc.Callable, Dial(arguments=arguments)]
+    return typing.Annotated[collections.abc.Callable, Mark(arguments=arguments)]
 
 
 BackboneBuilder = _function_of("vocabulary_size")
@@ -109,7 +109,7 @@ def check(name, value, annotation, shown=UNKNOWN):
 
 
 def marks(annotation):
-    """Return the `Dial`s of an annotation, including those inside a union."""
+    """Return the `Mark`s of an annotation, including those inside a union."""
     kind, found = _split(annotation)
     if typing.get_origin(kind) in _UNIONS:
         found += itertools.chain(*map(marks, typing.get_args(kind)))
@@ -141,10 +141,10 @@ def did_you_mean(name, known):
 
 
 def _split(annotation):
-    """Return (plain annotation, its `Dial` marks)."""
+    """Return (plain annotation, its `Mark`s)."""
     if typing.get_origin(annotation) is not typing.Annotated:
         return annotation, []
-    marks = [m for m in annotation.__metadata__ if isinstance(m, Dial)]
+    marks = [m for m in annotation.__metadata__ if isinstance(m, Mark)]
     return annotation.__origin__, marks
 
 

@@ -61,7 +61,6 @@ def resolve(names, settings, workdir=None, allowed=()):
         found.macros["WORKDIR"] = workdir
     check_run(found)
     _check_functions(found)
-    _bind_former_dials(found)
     used = found.without_unused(*_READ_BY_MAIN)
     _check_files(names, used)
     _check_settings(settings, used)
@@ -108,18 +107,6 @@ def _check_functions(found):
             raise found.error(name, problem)
 
 
-def _bind_former_dials(found):
-    """Bind parameters to macros of older versions that are set after them."""
-    unused = found.macros.keys() - found.used_macros()
-    order = {name: i for i, name in enumerate(found.places)}
-    for function in found.reached() & public_names.PUBLIC.keys():
-        for parameter in found.signature(function):
-            name = f"{function}.{parameter}"
-            dial = public_names.former_dial(name)
-            if dial in unused and order[dial] > order.get(name, -1):
-                found.parameters[name] = bindings_lib.Macro(dial)
-
-
 def _check_files(names, used):
     """Refuse an overlay that names another run or that the run does not use."""
     taken = used.used_macros() | used.parameters.keys()
@@ -143,7 +130,7 @@ def _check_settings(settings, used):
             continue
         if "." in name:
             problem = f"{used.run!r} does not use {name}"
-        elif name in ("ZERO_SHOT_TASKS", "PROBES"):
+        elif name == "ZERO_SHOT_TASKS":
             overlay = "gin/zero_shot/while_pretraining.gin"
             problem = f"this run has no setting {name} without --gin {overlay}"
         else:
@@ -228,7 +215,7 @@ def _check_function(used, parameter, reference, given):
     """Refuse one of our functions that takes other arguments than it gets."""
     name = reference.function
     if name not in public_names.PUBLIC:
-        return  # What the user's own functions call them is their affair.
+        return  # The user's own functions may call them as they like.
     bound = [v for a in given for v in used.values_of(f"{name}.{a}")]
     is_free = all(value is None for value in bound)
     if not is_free or not used.signature(name).keys() >= set(given):

@@ -50,6 +50,8 @@ def read_text(label, path, remedy="give a file of UTF-8 text"):
         return pathlib.Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
+        if isinstance(error, PermissionError):
+            remedy = "make it readable"
         problem = f"{label}: {path} cannot be read ({reason})"
         raise errors.InputError(f"{problem}: {remedy}") from None
 
@@ -219,7 +221,7 @@ def new_folder(directory):
 
     Yields a temporary folder `.NAME.tmp` beside it. An exception removes that.
     """
-    directory = pathlib.Path(directory)
+    directory = pathlib.Path(os.path.realpath(directory))
     temporary = directory.with_name(f".{directory.name}.tmp")
     old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(temporary, ignore_errors=True)

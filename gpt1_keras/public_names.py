@@ -87,38 +87,6 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Parameters that once had a macro: their name in capitals, or another one.
-# Setting such a macro still sets the parameter.
-_FORMER_DIALS = """
-    bucket_lengths build_backbone checkpoint_steps class_weights
-    classifier_dropout clip_norm dev_fraction early_evaluation_steps
-    embedding_dropout_on evaluation_batch_size evaluation_steps family
-    held_out_fraction jit_compile log_steps lora_rank metric
-    min_identical_tokens num_checkpoints num_replicas num_scored_train_examples
-    num_table_pieces num_units num_viewed num_warm_up patience pool_batches
-    pool_books regression sample_examples sample_seed sample_steps sample_words
-    softmax_chunk softmax_over split_seed table_split tokenizer_type tolerance
-    tpu""".split()
-_OTHER_DIALS = {
-    "benchmarks.benchmark.name": "TASK",
-    "custom.custom.high": "HIGHEST_SCORE",
-    "custom.custom.low": "LOWEST_SCORE",
-    "custom.custom.seed": "SPLIT_SEED",
-    "held_out.Evaluation.batch_size": "EVALUATION_BATCH_SIZE",
-    "held_out.Evaluation.final_tokens": "FINAL_EVALUATION_TOKENS",
-    "held_out.Evaluation.stride": "EVALUATION_STRIDE",
-    "held_out.Evaluation.tokens": "EVALUATION_TOKENS",
-    "perplexity.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
-    "presets.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
-    "pretrain.Sampling.prompt": "SAMPLE_PROMPT",
-    "report.report.constants": "PROBE_CONSTANTS",
-    "zero_shot.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
-    "zero_shot.Scoring.num_examples": "NUM_PROBE_EXAMPLES",
-    "zero_shot.ZeroShotTasks.first_step": "FIRST_PROBE_STEP",
-    "zero_shot.task.name": "PROBE",
-    "zero_shot.tasks.names": "PROBES",
-}
-
 
 def find(name):
     """Return the function or class of public `name`, None if there is none."""
@@ -138,13 +106,6 @@ def current(name):
     if name not in RENAMED and function in RENAMED:
         return f"{scope}{slash}{RENAMED[function]}.{parameter}"
     return scope + slash + RENAMED.get(name, name)
-
-
-def former_dial(name):
-    """Return the former macro of "function.parameter", None if it had none."""
-    parameter = name.rpartition(".")[2]
-    same = parameter.upper() if parameter in _FORMER_DIALS else None
-    return _OTHER_DIALS.get(name, same)
 
 
 @functools.cache

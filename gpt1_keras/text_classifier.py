@@ -2,9 +2,11 @@
 
 import contextlib
 import io
+import logging
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -33,7 +35,7 @@ _LOCK = threading.RLock()
 
 
 class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
-    """Fine-tunes a pretrained network on labelled texts or pairs of texts.
+    """Classifier that fine-tunes a pretrained network on texts or pairs.
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings on
     the command line give the same weights. It holds out a tenth of the rows and
@@ -114,6 +116,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
                 f" such as {{'DROPOUT': 0.05}}, without {', '.join(_OWN)}"
             )
         checks.check("files", files, checks.Path | tuple[checks.Path, ...])
+        seed = _plain(self.random_state)
+        checks.check("random_state", seed, checks.Seed | None)
         if isinstance(files, str | os.PathLike):
             files = [files]
         self._model = None
@@ -142,10 +146,16 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         files = ["gin/finetune/custom.gin", *map(os.fspath, files)]
         try:
             self._run(directory, files, dials)
-        except errors.InputError:
+        except errors.InputError as error:
             if is_new:  # The folder may belong to another run.
                 path.unlink()
-            raise
+            raise errors.InputError(
+                re.sub(
+                    rf"{re.escape(str(path))} line (\d+)",
+                    lambda found: f"X[{int(found[1]) - 1}]",
+                    str(error),
+                )
+            ) from None
         self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.
         names = self._loaded().preprocessor.label_words
@@ -187,11 +197,12 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         validation.check_is_fitted(self, "directory_")
         folder = files_lib.user_path("`directory`", directory)
-        target = files_lib.make_folder(folder) / "preset"
-        if target.exists():
-            raise errors.InputError(f"{target} exists: save to another folder")
+        files_lib.make_folder(folder)
+        for name in ("preset", _HELD_OUT):
+            if (path := folder / name).exists():
+                raise errors.InputError(f"{path} exists: give another folder")
         source = presets.find(self.directory_)
-        with files_lib.new_folder(target) as temporary:
+        with files_lib.new_folder(folder / "preset") as temporary:
             shutil.copytree(source, temporary, dirs_exist_ok=True)
         if (source.parent / _HELD_OUT).exists():
             shutil.copy(source.parent / _HELD_OUT, folder)
@@ -334,11 +345,14 @@ def _rows_file(directory, rows):
 def _contained(verbose):
     """Restore precision and Python's and numpy's generators after a run.
 
-    Unless `verbose`, log lines appear only after an error. A signal that
-    stopped the run is raised again, for the caller's handler.
+    Unless `verbose`, log lines except warnings appear only after an error. A
+    signal that stopped the run is raised again, for the caller's handler.
     """
     with _LOCK, precision.restored():
-        logged = io.StringIO()
+        logged, logger = io.StringIO(), logging.getLogger("absl")
+        warnings = logging.StreamHandler(sys.stderr)
+        warnings.setLevel(logging.WARNING if not verbose else logging.FATAL)
+        logger.addHandler(warnings)
         states = random.getstate(), np.random.get_state()
         try:
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):
@@ -351,5 +365,6 @@ def _contained(verbose):
             sys.stderr.write(logged.getvalue())
             raise
         finally:
+            logger.removeHandler(warnings)
             random.setstate(states[0])
             np.random.set_state(states[1])

@@ -17,6 +17,11 @@ _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
 _MINIMA = {"finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"}
+# What runs write or replace, and a user's folder may have, too.
+_WRITTEN = """checkpoints checksums.json corpus.json dev.jsonl examples.json
+    plots predictions.tsv preset report.html report.md saved_model
+    saved_model.pb seed_* skipped_rows.tsv table*.md tensorboard tokens.html
+    """.split()
 # Macro -> settings that have no effect if the macro is set.
 _STRONGER = {"NUM_STEPS": {"NUM_EPOCHS"}, "NUM_EPOCHS": _MINIMA}
 
@@ -85,12 +90,12 @@ def claim(directory, new, command):
     if path.exists():
         before = check(directory, new)
     else:
-        foreign = [path.parent / files.CHECKSUMS, results.path(path.parent)]
-        foreign += [path.parent / "saved_model.pb", *_metrics(path.parent)]
-        if any(each.exists() for each in foreign):
+        foreign = [each for n in _WRITTEN for each in path.parent.glob(n)]
+        foreign += [results.path(path.parent), *_metrics(path.parent)]
+        if found := [each for each in foreign if each.exists()]:
             raise errors.InputError(
-                f"--workdir: {path.parent} is a preset, an export, or a seed or"
-                " task of a run, or lacks its config.gin: give another folder"
+                f"--workdir: {path.parent} has {found[0].name} but no"
+                f" {CONFIG}: it is not the workdir of a run; give another"
             )
     if before is not None:
         # Every extension must be asked for, also if this file is run again.

@@ -4,7 +4,7 @@ import sys
 import gin
 import hypothesis
 import pytest
-from hypothesis import strategies
+from hypothesis import strategies as st
 
 from gpt1_keras import bindings
 from gpt1_keras import checks
@@ -88,10 +88,6 @@ def test_bindings_are_symbols_and_data():
     assert "held_out.Evaluation.stride" not in small.parameters
     assert "pretrain.Sampling.top_k" in small.parameters
     assert "UNUSED" not in small.macros
-    # A dial is the macro, or what it stood for in an earlier version.
-    found = bindings.read_text("pretrain.Training.softmax_chunk = %A\nA = 3\n")
-    assert found.dial("A") == found.dial("SOFTMAX_CHUNK") == 3
-    assert found.dial("NUM_UNITS") is None
 
 
 def test_hash_and_differences_cover_the_recipe():
@@ -166,15 +162,15 @@ def test_what_may_change_before_a_run_is_resumed():
             assert sorted(marked) == free.get(function, "").split(), function
 
 
-VALUES = strategies.recursive(
-    strategies.none()
-    | strategies.booleans()
-    | strategies.integers()
-    | strategies.floats(allow_nan=False, allow_infinity=False)
-    | strategies.text(),
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: (
-        strategies.lists(inner, max_size=3)
-        | strategies.dictionaries(strategies.text(), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -280,6 +276,8 @@ def test_settings_must_be_used_and_values_given(write):
     for name in ("SPARE", "STEPZ"):
         message = refusal(path, f"{name} = 3")
         assert f"this run has no setting {name}" in message
+    message = refusal("gin/pretrain.gin", "ZERO_SHOT_TASKS = ('cola',)")
+    assert "without --gin gin/zero_shot/while_pretraining.gin" in message
     message = refusal("gin/pretrain.gin", "finetune.FineTuning.patience = 3")
     assert "@pretrain.pretrain does not use finetune.FineTuning" in message
     for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):

@@ -17,6 +17,15 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 SHARED = pathlib.Path(os.environ.get("GPT1_SHARED", ROOT.parent / "shared"))
 
 
+def pytest_runtest_setup(item):
+    """Skip a test marked `only_on("tensorflow")` on other backends."""
+    if mark := item.get_closest_marker("only_on"):
+        import keras
+
+        if keras.config.backend() not in mark.args:
+            pytest.skip(f"for {' or '.join(mark.args)}")
+
+
 @pytest.fixture
 def shared_file():
     """Return a function: relative name -> path, or skip naming what lacks."""

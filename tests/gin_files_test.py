@@ -83,6 +83,24 @@ def test_a_run_takes_every_device_and_sample_data():
             assert {k: found[k] for k in taken} == {k: own[k] for k in taken}
 
 
+def test_numbers_of_the_paper():
+    """Sections 4.1, "Model specifications" and "Fine-tuning details"."""
+    for name, expected in {
+        "gin/pretrain.gin": {
+            **{"NUM_LAYERS": 12, "NUM_HEADS": 12, "HIDDEN_DIM": 768},
+            **{"INTERMEDIATE_DIM": 3072, "NUM_POSITIONS": 512, "DROPOUT": 0.1},
+            **{"BATCH_SIZE": 64, "SEQUENCE_LENGTH": 512, "NUM_EPOCHS": 100},
+            **{"PEAK_LEARNING_RATE": 2.5e-4, "WARMUP_STEPS": 2000},
+            "WEIGHT_DECAY": 0.01,
+        },
+        "gin/finetune/cola.gin": {
+            **{"NUM_EPOCHS": 3, "BATCH_SIZE": 32, "LM_LOSS_WEIGHT": 0.5},
+            **{"PEAK_LEARNING_RATE": 6.25e-5, "WARMUP_FRACTION": 0.002},
+        },
+    }.items():
+        assert expected.items() <= bindings.read([name], []).macros.items()
+
+
 def test_overlays_include_nothing():
     """An include would reset the macros of the files before."""
     commands = [c for name in GIN_FILES for c in commands_of(name)]

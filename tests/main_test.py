@@ -1,10 +1,12 @@
 import io
 import itertools
 import json
+import os
 import signal
 
 import pytest
 
+from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import main
@@ -194,3 +196,9 @@ def test_settings_are_listed_with_their_comments(call):
     assert_refused(call("--list", "--gin", "gin/model/tiny.gin"), "no RUN")
     output = call("--list")[1]
     assert "gin/pretrain.gin" in output and "custom, mnli" in output
+
+
+def test_only_known_noise_is_dropped(capfd):
+    with console.without_noise():
+        os.write(2, b"I0000 x\nkept\n")
+    assert capfd.readouterr().err == "kept\n"

@@ -1,10 +1,5 @@
-import functools
-
-import pytest
-
 from gpt1_keras import bindings
 from gpt1_keras import config
-from gpt1_keras import errors
 from gpt1_keras import public_names
 from tests.reference.processes import ROOT
 
@@ -23,7 +18,6 @@ def test_tables_name_parameters_that_there_are():
     names = [
         *(new for new in public_names.RENAMED.values() if new.count(".") > 1),
         *public_names.ADDED,
-        *public_names._OTHER_DIALS,
     ]
     functions = {
         *(new for new in public_names.RENAMED.values() if new.count(".") < 2),
@@ -35,10 +29,6 @@ def test_tables_name_parameters_that_there_are():
         function, _, parameter = name.rpartition(".")
         found = public_names.parameters(public_names.find(function))
         assert parameter in found, name
-    known = set()
-    for name in public_names.PUBLIC:
-        known |= public_names.parameters(public_names.find(name)).keys()
-    assert known.issuperset(public_names._FORMER_DIALS)
 
 
 def test_configs_of_earlier_versions_still_resolve():
@@ -49,23 +39,3 @@ def test_configs_of_earlier_versions_still_resolve():
         again = bindings.read_text(found.text())
         assert again == found
         assert again.sha256() == found.sha256()
-
-
-def test_former_dials_still_work_with_set(tmp_path):
-    """The same command resumes a run that an earlier version started."""
-    names = ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size")
-    (tmp_path / "x.gin").write_text("include 'gin/pretrain.gin'\nLOG_STEPS = 9")
-    resolve = functools.partial(config.resolve, [str(tmp_path / "x.gin")])
-    former = resolve(["LOG_STEPS = 3", "EVALUATION_BATCH_SIZE = 5"])
-    now = resolve([f"{names[0]} = 3", f"{names[1]} = 5"])  # overrides the file
-    assert former.sha256() == now.sha256()
-    for name in names:
-        assert former.values_of(name) == now.values_of(name)
-    for setting, expected in {
-        "LOG_STEPS = 0": "LOG_STEPS is 0: give a whole number",
-        "TASK = 'cola'": "this run has no setting TASK",
-        "PROBES = ('cola',)": "gin/zero_shot/while_pretraining.gin",
-    }.items():
-        with pytest.raises(errors.InputError) as caught:
-            resolve([setting])
-        assert expected in str(caught.value)

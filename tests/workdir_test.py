@@ -187,12 +187,14 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     assert version("b").sha256() in (tmp_path / "config.gin").read_text()
     with pytest.raises(errors.InputError, match="RUN @export.export -> @eval"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
-    files.seal(files.make_folder(tmp_path / "preset"))
+    files.seal(files.make_folder(tmp_path / "sealed"))
+    files.make_folder(tmp_path / "mine" / "plots")  # An evaluation removes it.
     files.write_atomic(tmp_path / "full/cola/seed_1/metrics.jsonl", "")
     files.write_atomic(tmp_path / "1/saved_model.pb", "")
-    for folder in ("preset", "full/cola/seed_1", "full/cola", "full", "1", "."):
+    of_runs = ("full/cola/seed_1", "full/cola", "full")
+    for folder in ("sealed", "mine", *of_runs, "1", "."):
         (tmp_path / "config.gin").unlink(missing_ok=True)
-        with pytest.raises(errors.InputError, match="is a preset, an export, "):
+        with pytest.raises(errors.InputError, match="it is not the workdir of"):
             workdir.claim(tmp_path / folder, version("b"), COMMAND)
     # Further runs of their own may lie below.
     (tmp_path / "full/cola/config.gin").touch()

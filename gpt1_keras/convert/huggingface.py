@@ -69,6 +69,14 @@ def read(directory):
     sizes = read_config(directory / "config.json")
     tokenizer = read_tokenizer(directory)
     tensors = _network_tensors(directory)
+    num_values = sum(array.size for array in tensors.values())
+    for theirs, ours in _SIZES.items():  # Else a network of any size is built.
+        limit = len(tensors) if ours == "num_layers" else num_values
+        if sizes[ours] > limit:
+            raise errors.InputError(
+                f"{directory / 'config.json'}: {theirs} is {sizes[ours]}, but "
+                f"there are {num_values:,} weights: correct it"
+            )
 
     def values(variables):
         theirs = {_tensor_name(name): name for name in variables}

@@ -60,7 +60,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
         raise errors.InputError(
             f"{directory}: the vocabulary has {tokenizer.vocabulary_size} "
             f"tokens, the token table {sizes['vocabulary_size']} rows: give "
-            "files that belong together"
+            "the files of one language model, not of a classifier"
         )
     if num_heads < 1 or width % num_heads:
         raise errors.InputError(

@@ -42,7 +42,9 @@ class Run:
 
     @property
     def task(self):
-        return self.result.get("task") or self.macro("TASK", str) or ""
+        name = "benchmarks.benchmark.name"
+        bound = self.bindings.values_of(name) if self.bindings else []
+        return self.result.get("task") or next(iter(bound), "")
 
     @property
     def data(self):
@@ -109,7 +111,8 @@ class Run:
 
     def macro(self, name, kind=object):
         """Return a macro's value in `config.gin`, None if of another type."""
-        value = self.bindings and self.bindings.dial(name)
+        found = self.bindings
+        value = found and found.value(found.macros.get(name))
         return value if isinstance(value, kind) else None
 
 
@@ -180,7 +183,7 @@ def _read_config(path, sha256):
 
 
 # What may differ between rows of table 5.
-_COMPARED = {"RUN", "SEED", "SEEDS", "TASK"}
+_COMPARED = {"RUN", "SEED", "SEEDS"}
 _COMPARED |= {"LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"}
 
 

@@ -33,7 +33,6 @@ def gpt1_backbone(
     initializer_range: checks.UpToOne,
     residual_scale: checks.UpToOne = 1.0,
     position_initializer: typing.Literal["normal", "sinusoids"] = "normal",
-    num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
     sizes = dict(locals())
@@ -54,7 +53,6 @@ def lstm_backbone(
     residual_dropout: checks.Rate,
     embedding_dropout_on: typing.Literal["tables", "activations"],
     initializer_range: checks.UpToOne,
-    num_special_tokens=0,
 ):
     """Return an `LSTMBackbone`; the arguments are described there."""
     sizes = dict(locals())

@@ -46,8 +46,10 @@ def evaluate(
         "preset_sha256": presets.sha256(model.directory),
         "examples_sha256": examples_lib.sha256(found, with_given=True),
     }
-    if workdir and results.is_finished(workdir, config_sha256, **facts):
-        return results.path(workdir)
+    table = workdir and workdir / "predictions.tsv"
+    if workdir and table.exists():
+        if results.is_finished(workdir, config_sha256, **facts):
+            return results.path(workdir)
     space = task.label_space
     logits, labels = model.logits(examples), [None] * len(examples)
     predictions = space.predict(logits)
@@ -71,7 +73,6 @@ def evaluate(
         return None
     plots = workdir / "plots"
     shutil.rmtree(plots, ignore_errors=True)  # of an earlier run on other rows
-    table = workdir / "predictions.tsv"
     lines = predictions_lib.lines([rows[i] for i in worst_first])
     files.write_atomic(table, "".join(lines))
     logging.info("predictions: %s", table)

@@ -1,5 +1,6 @@
 """Export of a SavedModel for TensorFlow Serving, checked before publishing."""
 
+import contextlib
 import dataclasses
 import inspect
 import pathlib
@@ -63,8 +64,9 @@ def export(
     The SavedModel takes raw strings. Before it is published, it answers the
     rows of a split in a process without Keras. If it fails, or if its answers
     differ too much from those of the Keras model, RunError is raised. Exporting
-    another model or with other settings to the same workdir adds a version. The
-    first `num_warm_up` requests are stored: a server answers them as it loads.
+    to the same workdir again, with another model or other settings, adds a
+    version. The first `num_warm_up` requests are stored: a server answers them
+    as it loads.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()
@@ -78,7 +80,7 @@ def export(
         "table_sha256": examples_lib.sha256(texts),
     }
     before = (results.read(workdir) or {}).get("saved_model")
-    if before and (workdir / str(before)).is_dir():
+    if before and _is_whole(workdir / str(before)):
         if results.is_finished(workdir, config_sha256, **facts):
             return results.path(workdir)
     custom_lib.report_skipped(task.skipped, workdir)
@@ -115,6 +117,7 @@ def export(
         (extra / "model_card.md").write_text(card, encoding="utf-8")
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
+        files.seal(temporary)
         metrics |= compared
         # Written before the version appears: if the run is killed in between,
         # the repeated command exports this version, not a further one.
@@ -135,6 +138,13 @@ def export(
     for name, value in metrics.items():
         logging.info("  %-26s %.6g", name, value)
     return path
+
+
+def _is_whole(version):
+    with contextlib.suppress(errors.InputError):
+        files.check_seal(version)
+        return version.is_dir()
+    return False
 
 
 def _load(directory, options):

@@ -228,6 +228,9 @@ def finetune(
     if task.is_own:  # Official files do not change.
         for path in records:
             _check_or_write_examples(path.parent, task, data, {})
+    start = {"preset": presets.sha256(pretrained.directory)}
+    for path in records:
+        results.check_inputs(path, start)
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
@@ -235,9 +238,6 @@ def finetune(
     size = training.evaluation_batch_size
     strategy.check_share("evaluation_batch_size", size)
     shared, workdir = workdir, strategy.workdir(workdir)
-    start = {"preset": presets.sha256(pretrained.directory)}
-    for path in records:
-        results.check_inputs(path, start)
     dev = training.labelled(task, pretrained, data.read(task, "dev"), "dev")
     test = None
     if task.has_labelled_test:

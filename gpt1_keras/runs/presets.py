@@ -39,7 +39,7 @@ from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import learner as learner_lib
 
-# Few single texts need some dropout; a comparison of texts suffers from it
+# A small set of single texts needs some dropout; pairs are better without
 # (RESULTS.md, "Few rows").
 _DROPOUT = 0.05
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
@@ -59,6 +59,9 @@ def find(preset):
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
         if (folder / "config.json").exists():
+            run = folder.parent
+            if (run / "config.gin").exists() and not results.read(run):
+                logging.warning(f"{run} is not finished: using what it saved")
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
         best = max(seeds, key=lambda s: next(iter(seeds[s].values()), 0) or 0)

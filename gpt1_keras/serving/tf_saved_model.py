@@ -280,6 +280,9 @@ def write(server, directory, *, labels, requests):
         except tf.errors.ResourceExhaustedError:  # The disk, not the memory.
             reason = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, reason, str(directory)) from None
+        except tf.errors.OutOfRangeError:  # A limit of the shell or disk.
+            reason = os.strerror(errno.EFBIG)
+            raise OSError(errno.EFBIG, reason, str(directory)) from None
     extra = directory / EXTRA
     extra.mkdir()
     path = extra / "tf_serving_warmup_requests"

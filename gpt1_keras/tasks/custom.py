@@ -130,15 +130,19 @@ def custom(
 
 def _class_weights(given, names, counts):
     """Return a weight for each class, None if all weigh the same."""
+    if given is None:
+        return None
     if given == "balanced":
-        return [
+        given = [
             counts.total() / (len(names) * max(counts[n], 1)) for n in names
         ]
-    if given is not None and len(given) != len(names):
+    if len(given) != len(names):
         raise errors.InputError(
             f"`class_weights` has {len(given)} weights, but there are"
             f" {len(names)} classes: give one for each of {', '.join(names)}"
         )
+    shown = ", ".join(f"{n!r} {w:.4g}" for n, w in zip(names, given))
+    logging.info(f"class weights: {shown}")
     return given
 
 
@@ -255,10 +259,14 @@ def _inferred(table, family, text, text_pair, choices, label, others):
 
 
 def _are_scores(table, label):
-    """Return whether all labels are numbers and one of them is fractional."""
-    labels = [values.get(label) for _, values in table.rows]
-    commas = [e for e in labels if re.fullmatch(r"-?\d+,\d+", str(e))]
-    if commas and all(re.fullmatch(r"(-?\d+(,\d+)?)?", str(e)) for e in labels):
+    """Return whether most labels are numbers and one of them is fractional.
+
+    The others then are unusable rows, since they may be mistakes.
+    """
+    labels = _labels(table, label)
+    numbers = [e for e in labels if re.fullmatch(r"-?\d+(,\d+)?", str(e))]
+    commas = [e for e in numbers if "," in str(e)]
+    if commas and 2 * len(numbers) > len(labels):
         raise errors.InputError(
             f"{table.path}: the labels, such as {commas[0]!r}, have decimal"
             " commas: write points, or set `family` if they are classes"
@@ -266,23 +274,26 @@ def _are_scores(table, label):
     return _first_fraction(labels) is not None
 
 
-def _first_fraction(labels):
-    """Return the first fractional label if all are numbers, else None."""
+def _labels(table, column):
+    """Return the labels of a table, without missing ones."""
+    labels = [values.get(column) for _, values in table.rows]
     labels = [label for label in labels if not custom_lib.is_empty(label)]
-    try:
-        scores = list(map(float, labels))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    for label, score in zip(labels, scores):
-        if math.isfinite(score) and not score.is_integer():
-            return label
+    return [e for e in labels if str(e).casefold() not in custom_lib.MISSING]
+
+
+def _first_fraction(labels):
+    """Return the first fractional label if most are numbers, else None."""
+    scores = list(map(rows_lib.number_of, labels))
+    if 2 * sum(map(math.isnan, scores)) < len(scores):
+        for label, score in zip(labels, scores):
+            if math.isfinite(score) and not score.is_integer():
+                return label
     return None
 
 
 def _warn_of_fractions(table, column):
     """Warn about labels of single texts that look like scores."""
-    labels = [values.get(column) for _, values in table.rows]
-    fraction = _first_fraction(labels)
+    fraction = _first_fraction(_labels(table, column))
     if fraction is not None:
         logging.warning(
             f"{table.path}: labels such as {fraction!r} are learned as names of"

@@ -305,10 +305,13 @@ _ROWS = (
 )
 # fmt: on
 _TASKS = {each.name: each for each in _ROWS}
-_Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
+_Names = typing.Annotated[tuple[str, ...], checks.Mark(is_unique=True)]
 _LabelWords = typing.Annotated[
-    tuple[typing.Annotated[tuple[checks.Column, ...], checks.Dial(low=1)], ...],
-    checks.Dial(low=2, high=2),
+    tuple[
+        typing.Annotated[tuple[checks.Column, ...], checks.Mark(low=1)],
+        ...,
+    ],
+    checks.Mark(low=2, high=2),
 ]
 
 

@@ -18,7 +18,7 @@ _ROUNDS = 64  # maximum number of affixes on each side
 
 
 class WordRules(tf.Module):
-    """Splits pieces like `words.split_pieces`.
+    """The rules of `words.split_pieces` as a graph.
 
     As in spaCy, affixes are removed one by one, until a special case remains or
     there is no further affix; then the middle is split.

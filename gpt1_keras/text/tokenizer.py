@@ -18,7 +18,7 @@ _flat = itertools.chain.from_iterable
 
 
 class ChunkDictionary:
-    """Maps a text to the values of its words, with a cache of text chunks.
+    """Map from a text to the values of its words, with a cache of chunks.
 
     A chunk is a stretch of raw text without white space. Most chunks have the
     same words wherever they occur; if those of one depend on its neighbours,
@@ -112,7 +112,7 @@ class ChunkDictionary:
 
 
 class Tokenizer:
-    """Maps text to the token ids of the released pipeline, and back.
+    """Tokenizer of the released pipeline: text to token ids, and back.
 
     The pipeline: ftfy, the released standardisation, spaCy's English words in
     lower case, then byte pairs (or WordPiece) within each word. Build it with
@@ -198,8 +198,8 @@ class Tokenizer:
         if pieces.exists():
             return cls.from_files(pieces)
         raise errors.InputError(
-            f"{directory}: no {byte_pairs.name} or {pieces.name} found; pass a "
-            "folder written by tools/train_tokenizer.py"
+            f"{directory} has no {byte_pairs.name} or {pieces.name}: restore "
+            "it, or give a folder that tools/train_tokenizer.py wrote"
         )
 
     def save(self, directory):

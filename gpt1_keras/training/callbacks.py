@@ -14,10 +14,6 @@ from gpt1_keras import results
 _READING_SECONDS = 0.2  # between two readings of the logs, plus up to one step
 
 
-class NonFiniteLoss(errors.RunError):
-    """The loss or gradient of a step is NaN or infinite."""
-
-
 class Callbacks(keras.callbacks.CallbackList):
     """Callback list that passes the logs of a step on as tensors.
 
@@ -31,7 +27,7 @@ class Callbacks(keras.callbacks.CallbackList):
 
 @dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class LogMetrics(keras.callbacks.Callback):
-    """Logs losses, perplexity, learning rate, speed; moves the progress bar.
+    """Logger of losses, perplexity, learning rate, speed and progress.
 
     It reads the logs of several short steps together, so that the device need
     not wait for Python; at most two steps are in progress. Perplexity is that
@@ -72,7 +68,7 @@ class LogMetrics(keras.callbacks.Callback):
             self._write()
 
     def read(self):
-        """Read the logs of all steps; raises NonFiniteLoss for a bad one."""
+        """Read the logs of all steps; raises RunError for NaN or infinity."""
         if not self._unread:
             return
         first = self.step - len(self._unread) + 1
@@ -83,7 +79,7 @@ class LogMetrics(keras.callbacks.Callback):
             }
             for name in ("loss", "gradient_norm"):
                 if not math.isfinite(self._logs[name]):
-                    raise NonFiniteLoss(
+                    raise errors.RunError(
                         f"{name} is {self._logs[name]} at step {step}: lower"
                         " `peak_learning_rate` or lengthen `warmup_steps`, and"
                         " give another --workdir"
@@ -134,7 +130,7 @@ class LogMetrics(keras.callbacks.Callback):
 
 @dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class AfterStep(keras.callbacks.Callback):
-    """Calls functions at intervals, saves checkpoints, and ends training.
+    """Callback for functions at intervals, checkpoints, and the end.
 
     In a step, the checkpoint comes last: so a run that is killed and resumed
     neither repeats nor omits records.

@@ -139,7 +139,7 @@ def fit(
 
     Returns the `results.History`, still open for what the run measures at its
     end. Raises `Stopped` after a signal, once a checkpoint is saved, or if a
-    worker is lost; `NonFiniteLoss` if a loss or gradient is NaN or infinite;
+    worker is lost; `RunError` if a loss or gradient is NaN or infinite;
     InputError if there is a checkpoint, but no `metrics.jsonl`.
     """
     with strategy.scope():

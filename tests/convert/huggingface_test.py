@@ -112,6 +112,8 @@ TOKENS, BIAS = "tokens_embed.weight", "h.1.ln_2.bias"
         ({"attn_pdrop": 1}, dict, "attn_pdrop` is 1: give a number of at"),
         ({"n_head": 3}, dict, "into 3 attention heads: correct n_head in conf"),
         ({"n_embd": 10}, dict, r"has shape \[12, 8\], expected \[12, 10\]"),
+        ({"n_layer": 10**12}, dict, "n_layer is 10000.*, but there are"),
+        ({"n_positions": 2**40}, dict, "n_positions is 1099.*: correct it"),
         ({"n_layer": 3}, dict, "h.2.attn.c_attn.bias is missing"),
         ({"vocab_size": 63}, dict, "vocabulary has 60 tokens, .* 63 rows"),
         ({}, lambda t: t | {BIAS: t[BIAS] * np.inf}, "h1/ln_2/b contains NaN"),

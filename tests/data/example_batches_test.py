@@ -1,7 +1,7 @@
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies
+from hypothesis import strategies as st
 
 from gpt1_keras import errors
 from gpt1_keras.data import example_batches
@@ -40,11 +40,9 @@ def examples_of(batch):
 
 
 @hypothesis.given(
-    lengths=strategies.lists(
-        strategies.integers(1, 20), min_size=4, max_size=50
-    ),
-    pool_batches=strategies.integers(1, 5),
-    seed=strategies.integers(0, 100),
+    lengths=st.lists(st.integers(1, 20), min_size=4, max_size=50),
+    pool_batches=st.integers(1, 5),
+    seed=st.integers(0, 100),
 )
 def test_an_epoch_has_every_example_once(lengths, pool_batches, seed):
     batches = training(lengths, pool_batches=pool_batches, seed=seed)
@@ -106,10 +104,8 @@ def test_batches_of_an_epoch():
 
 
 @hypothesis.given(
-    lengths=strategies.lists(
-        strategies.integers(1, 20), min_size=1, max_size=30
-    ),
-    batch_size=strategies.integers(1, 7),
+    lengths=st.lists(st.integers(1, 20), min_size=1, max_size=30),
+    batch_size=st.integers(1, 7),
 )
 def test_scored_examples_come_back_in_their_order(lengths, batch_size):
     batches = example_batches.ScoredExamples(

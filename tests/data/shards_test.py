@@ -6,6 +6,8 @@ from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
 from tests.reference import data_files
 from tests.reference import letter_tokenizer
+from tests.reference.data_files import put
+from tests.reference.data_files import set_json
 
 BOOKS = {"a": "ab c de", "b": "f", "c": "ghi jkl mnop qrs"}
 
@@ -42,37 +44,22 @@ def test_reads_what_was_written(tmp_path, shard_tokens, vocabulary_size):
         assert shards.token_dtype(size) == expected
 
 
-def change(*path, to):
-    """Return a function that changes a value of the index of a folder."""
-
-    def edit(index):
-        *parents, last = path
-        place = index
-        for name in parents:
-            place = place[name]
-        place[last] = to
-        return index
-
-    return data_files.rewrite_json("index.json", edit)
-
-
-def text(content):
-    return data_files.rewrite("index.json", lambda _: content)
-
-
-SHARD = "shard_00001.bin"
+INDEX, SHARD = "index.json", "shard_00001.bin"
 SPOILERS = [
     ("checksum mismatch", lambda d: data_files.flip_bit(d / SHARD, 3)),
     ("does not have 8 bytes", lambda d: (d / SHARD).write_bytes(b"12")),
     ("is missing or", lambda d: (d / "shard_00004.bin").unlink()),
-    ("index.json cannot be read", lambda d: (d / "index.json").unlink()),
-    ("invalid JSON", text(b'{"format": 1')),
-    ("Exceeds the limit", text(b'{"format": ' + b"9" * 5000 + b"}")),
-    ("its format is 0, not 1", text(b'{"format": 0}')),
-    ("does not have 8 bytes", change("books", 0, "tokens", to=6)),
-    ("disagree", change("books", 0, "tokens", to=2**52)),
-    ("'words' is 9007199254740992", change("books", 1, "words", to=2**53)),
-    ("does not have 16 bytes", change("vocabulary_size", to=70_000)),
+    ("index.json cannot be read", lambda d: (d / INDEX).unlink()),
+    ("invalid JSON", put(INDEX, b'{"format": 1')),
+    ("Exceeds the limit", put(INDEX, b'{"format": ' + b"9" * 5000 + b"}")),
+    ("its format is 0, not 1", put(INDEX, b'{"format": 0}')),
+    ("does not have 8 bytes", set_json(INDEX, "books", 0, "tokens", to=6)),
+    ("disagree", set_json(INDEX, "books", 0, "tokens", to=2**52)),
+    (
+        "'words' is 9007199254740992",
+        set_json(INDEX, "books", 1, "words", to=2**53),
+    ),
+    ("does not have 16 bytes", set_json(INDEX, "vocabulary_size", to=70_000)),
 ]
 
 

@@ -17,6 +17,7 @@ from tests.reference import kill_run
 pytest.importorskip("tensorflow")
 
 from gpt1_keras.data import tf_raw_text  # noqa: E402
+from tests.data.tf_raw_rows_test import read  # noqa: E402
 
 B, T = 3, 16
 
@@ -104,12 +105,6 @@ def make(novels, *, pieces=None, lengths=None, seed=0, size=B):
 @pytest.fixture(scope="module")
 def batches(novels):
     return make(novels)
-
-
-def read(batches, first_step, num_steps):
-    dataset = batches.dataset(first_step=first_step, num_steps=num_steps)
-    assert int(dataset.cardinality()) == num_steps
-    return list(dataset.as_numpy_iterator())
 
 
 def test_an_epoch_reads_every_token(novels, batches):

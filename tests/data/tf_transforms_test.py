@@ -19,9 +19,7 @@ class Tokenizer:
 def in_python(name, rows, length):
     found = [
         getattr(transforms, name)(
-            *row,
-            tokenizer=Tokenizer,
-            max_sequence_length=length,
+            *row, tokenizer=Tokenizer, max_sequence_length=length
         )
         for row in rows
     ]

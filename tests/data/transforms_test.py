@@ -5,7 +5,7 @@ import types
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies
+from hypothesis import strategies as st
 
 from gpt1_keras import errors
 from gpt1_keras.data import transforms
@@ -22,9 +22,7 @@ ALL = (
 
 def apply(transform, *texts, max_sequence_length=512):
     return transform(
-        *texts,
-        tokenizer=TOKENIZER,
-        max_sequence_length=max_sequence_length,
+        *texts, tokenizer=TOKENIZER, max_sequence_length=max_sequence_length
     )
 
 
@@ -75,7 +73,7 @@ def test_what_is_truncated():
     assert found == (expected, 3)
 
 
-ids = strategies.lists(strategies.integers(0, 100), max_size=40)
+ids = st.lists(st.integers(0, 100), max_size=40)
 
 
 def test_two_texts_need_room():
@@ -85,11 +83,11 @@ def test_two_texts_need_room():
 
 
 @hypothesis.given(
-    transform=strategies.sampled_from(ALL),
+    transform=st.sampled_from(ALL),
     text=ids,
     text_pair=ids,
-    choices=strategies.lists(ids, min_size=2, max_size=4),
-    length=strategies.integers(8, 60),
+    choices=st.lists(ids, min_size=2, max_size=4),
+    length=st.integers(8, 60),
 )
 def test_any_input(transform, text, text_pair, choices, length):
     found = apply(

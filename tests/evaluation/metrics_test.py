@@ -3,7 +3,7 @@ import math
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies
+from hypothesis import strategies as st
 
 from gpt1_keras.evaluation import metrics
 
@@ -78,10 +78,8 @@ def test_matthews_threshold_by_hand():
 
 @hypothesis.settings(max_examples=40)
 @hypothesis.given(
-    strategies.lists(
-        strategies.tuples(strategies.integers(0, 1), strategies.integers(0, 9)),
-        min_size=1,
-        max_size=12,
+    st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 9)), min_size=1, max_size=12
     )
 )
 def test_matthews_threshold_is_the_best(pairs):

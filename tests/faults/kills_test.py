@@ -19,7 +19,6 @@ import keras
 import pytest
 
 from gpt1_keras import files
-from gpt1_keras.tasks import benchmarks
 from tests.reference import kill_run
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -44,9 +43,7 @@ class Export(tiny_task.Experiment):
     def make_input(self):
         given = super().make_input()
         model = self.directory / "fine_tuned"
-        tiny_fine_tuned.write(
-            model, benchmarks.benchmark("cola"), given["PRESET"]
-        )
+        tiny_fine_tuned.write(model, "cola", given["PRESET"])
         return {"DATA_DIR": given["DATA_DIR"], "PRESET": str(model)}
 
 
@@ -210,6 +207,7 @@ def test_two_processes_and_a_clock_set_back(undisturbed):
 
 @pytest.mark.slow
 @pytest.mark.backends
+@pytest.mark.only_on("tensorflow")  # Once is enough.
 @pytest.mark.parametrize(
     "backend, dtype",
     [
@@ -220,8 +218,6 @@ def test_two_processes_and_a_clock_set_back(undisturbed):
 )
 def test_killed_run_on_every_backend(tmp_path, backend, dtype):
     pytest.importorskip(backend)
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("once is enough")
     experiment = kill_run.Experiment(tmp_path, backend=backend, DTYPE=dtype)
     undisturbed = experiment.must_finish(tmp_path / "undisturbed")
     workdir, draws = tmp_path / "x", random.Random(0)
@@ -246,8 +242,6 @@ def log_of(workdir, worker):
 @pytest.fixture(scope="module")
 def two_workers(tmp_path_factory):
     """A run that two processes finished: experiment and workdir."""
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("for the TensorFlow backend")
     experiment = kill_run.Experiment(tmp_path_factory.mktemp("workers"))
     workdir = experiment.directory / "two_workers"
     finish_workers(experiment, workdir)
@@ -255,6 +249,7 @@ def two_workers(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.only_on("tensorflow")
 @pytest.mark.parametrize(
     "victim, name, saved_by_all",
     [(0, "SIGKILL", False), (1, "SIGKILL", False), (1, "SIGTERM", True)],

@@ -15,7 +15,7 @@ import types
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies
+from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
 from gpt1_keras import bindings
@@ -55,17 +55,15 @@ TOKENS = [
 ]
 
 
-@strategies.composite
+@st.composite
 def mutations(draw, content):
     """A good file with a few spliced places, or any bytes at all."""
-    if draw(strategies.integers(0, 9)) == 0:
-        return draw(strategies.binary(max_size=60))
-    for _ in range(draw(strategies.integers(1, 4))):
-        start = draw(strategies.integers(0, len(content)))
-        count = draw(strategies.integers(0, 6))
-        put = draw(
-            strategies.sampled_from(TOKENS) | strategies.binary(max_size=4)
-        )
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.binary(max_size=60))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(content)))
+        count = draw(st.integers(0, 6))
+        put = draw(st.sampled_from(TOKENS) | st.binary(max_size=4))
         content = content[:start] + put + content[start + count :]
     return content
 

@@ -45,7 +45,7 @@ def bits(layer, *shape):
     return keras.ops.convert_to_numpy(dropout.bits(source, shape))
 
 
-@pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")
+@pytest.mark.only_on("torch")
 @pytest.mark.parametrize("size", [1, 3, 8, 30_001])
 def test_torch_drops_by_16_bits_of_numpy(size):
     drawn = np.random.SFC64([5, 0]).random_raw((size + 3) // 4)
@@ -56,7 +56,7 @@ def test_torch_drops_by_16_bits_of_numpy(size):
         np.testing.assert_array_equal(kept.numpy()[:, 0], drawn >= limit)
 
 
-@pytest.mark.skipif(keras.config.backend() == "torch", reason="draws masks")
+@pytest.mark.only_on("tensorflow", "jax")
 @pytest.mark.parametrize("seed", [1, 12345, 2**31 - 1])
 def test_bits_are_the_hash_of_key_and_place(seed):
     layer = dropout.Dropout(0.5, seed=seed)

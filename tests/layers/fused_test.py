@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -35,11 +34,6 @@ CHAINS = {
 }
 
 
-ON_TENSORFLOW = pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="TensorFlow only"
-)
-
-
 def is_compiled(function, arguments, training):
     """Whether XLA compiles a part of the graph of a call."""
     import tensorflow as tf
@@ -50,7 +44,7 @@ def is_compiled(function, arguments, training):
     return "_XlaMustCompile" in str(graph.graph.as_graph_def())
 
 
-@ON_TENSORFLOW
+@pytest.mark.only_on("tensorflow")
 def test_small_tensors_are_not_compiled():
     import tensorflow as tf
 
@@ -63,7 +57,7 @@ def test_small_tensors_are_not_compiled():
     assert not of(255, 256) and not of(None, 255)
 
 
-@ON_TENSORFLOW
+@pytest.mark.only_on("tensorflow")
 @pytest.mark.parametrize("name", CHAINS)
 def test_the_loop_has_the_value_and_the_gradient_of_the_chain(
     name, monkeypatch

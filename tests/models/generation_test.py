@@ -117,9 +117,7 @@ def test_sampled_text_begins_with_the_prompt_and_follows_the_seed(model):
         assert ids[5:] == stream(model, ids[:5], 5)
 
 
-@pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="XLA on TensorFlow"
-)
+@pytest.mark.only_on("tensorflow")
 @pytest.mark.parametrize(
     "build", [small_models.network, small_models.lstm_network]
 )

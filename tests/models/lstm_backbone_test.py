@@ -9,14 +9,20 @@ from gpt1_keras.models import lstm_backbone
 from tests.reference import small_models
 
 
-def numpy_forward(model, ids):
+def variables(network):
+    embedding = network.token_and_position_embedding
+    block = network.decoder_blocks[0]
+    return [
+        embedding.token_embeddings,
+        embedding.position_embeddings,
+        *block.lstm.trainable_weights,
+        *block.output_dense.weights,
+    ]
+
+
+def numpy_forward(weights, ids):
     """The LSTM's equations, one token after the other."""
-    embedding = model.token_and_position_embedding
-    block = model.decoder_blocks[0]
-    tokens = small_models.read(embedding.token_embeddings)
-    positions = small_models.read(embedding.position_embeddings)
-    kernel, recurrent, bias = map(small_models.read, block.lstm.weights[:3])
-    out_kernel, out_bias = map(small_models.read, block.output_dense.weights)
+    tokens, positions, kernel, recurrent, bias, out_kernel, out_bias = weights
     h = c = np.zeros((len(ids), 10))
     found = []
     for t in range(ids.shape[1]):
@@ -29,18 +35,40 @@ def numpy_forward(model, ids):
     return np.stack(found, axis=1)
 
 
-def test_forward_is_the_equations():
+def test_forward_and_gradient_are_those_of_the_equations():
     network = small_models.lstm_network()
     ids = small_models.token_ids(3, 7, below=23)
-    expected = numpy_forward(network, ids)
-    small_models.assert_close(network(small_models.inputs(ids)), expected)
-    # On JAX, cuDNN computes something else.
-    (block,) = network.decoder_blocks
-    is_jax = keras.config.backend() == "jax"
-    assert block.lstm.use_cudnn == (False if is_jax else "auto")
+    inputs = small_models.inputs(ids)
+    weights = list(map(small_models.read, variables(network)))
+    expected = numpy_forward(weights, ids)
+    small_models.assert_close(network(inputs), expected)
+
+    upstream = small_models.states(*expected.shape)
+    sgd = keras.optimizers.SGD(1.0)
+    network.compile(sgd, lambda y, x: ops.sum(x * y, axis=(1, 2)))
+    network.train_on_batch(inputs, upstream)
+    random = np.random.default_rng(2)
+    for i, variable in enumerate(variables(network)):
+        # The loss is a mean over the batch.
+        gradient = len(ids) * (weights[i] - small_models.read(variable))
+        direction = random.normal(size=gradient.shape)
+
+        def loss(step):
+            moved = [*weights[:i], weights[i] + step * direction]
+            moved += weights[i + 1 :]
+            return np.sum(upstream * numpy_forward(moved, ids))
+
+        slope = (loss(1e-5) - loss(-1e-5)) / 2e-5
+        found = np.sum(gradient * direction)
+        assert found == pytest.approx(slope, rel=1e-4, abs=1e-4), variable.path
+
+
+def test_dropout_and_new_weights():
+    ids = small_models.token_ids(3, 7, below=23)
+    whole = small_models.run(small_models.lstm_network(), ids)
     network = small_models.lstm_network(residual_dropout=0.5)
     dropped = small_models.run(network, ids, training=True)
-    small_models.assert_half_dropped(dropped, expected)
+    small_models.assert_half_dropped(dropped, whole)
     sizes = small_models.LSTM_SIZES | {"initializer_range": 9.0}
     (block,) = lstm_backbone.LSTMBackbone(**sizes).decoder_blocks
     kernel, recurrent, _ = map(small_models.read, block.lstm.weights[:3])

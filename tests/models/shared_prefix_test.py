@@ -126,15 +126,13 @@ def trained(*, packed, microbatch_size):
         max_sequence_length=12,
         name="questions",
     )
-    before = {v.path: small_models.read(v) for v in learner.trainable_variables}
+    before = tiny_learner.weights_of(learner)
     batch = encoded.batch(range(4), 16)
     logits = learner.predict(batch, batch_size=4, verbose=0)["logits"]
     labels = np.array([row.label for row in QUESTIONS], "int32")
     logs = tiny_learner.update(learner, batch | {"labels": labels})
-    gradients = {
-        v.path: before[v.path] - small_models.read(v)
-        for v in learner.trainable_variables
-    }
+    after = tiny_learner.weights_of(learner)
+    gradients = {path: before[path] - after[path] for path in before}
     return logs, gradients, logits, encoded
 
 

@@ -1,4 +1,6 @@
+import functools
 import json
+import operator
 
 
 def write(folder, name, content):
@@ -29,8 +31,24 @@ def rewrite(name, change):
     )
 
 
+def put(name, content):
+    """Return what replaces a file of a folder by another content."""
+    return rewrite(name, lambda old: content)
+
+
 def rewrite_json(name, change):
     return rewrite(name, lambda x: json.dumps(change(json.loads(x))).encode())
+
+
+def set_json(name, *path, to):
+    """Return what changes a value of a JSON file; `path` are its keys."""
+
+    def change(found):
+        *parents, last = path
+        functools.reduce(operator.getitem, parents, found)[last] = to
+        return found
+
+    return rewrite_json(name, change)
 
 
 def contents(folder):

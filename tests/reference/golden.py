@@ -10,49 +10,39 @@ import numpy as np
 from keras import ops
 
 from gpt1_keras import precision
-from gpt1_keras.layers import heads
-from gpt1_keras.models import task_model
-from gpt1_keras.training import learner
-from gpt1_keras.training import losses
+from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import optimizers
 from tests.reference import small_models
 from tests.reference import tiny_learner
+from tests.reference import tiny_runs
 
 
 def build(meta):
     """Return the compiled `Learner` of the golden file's network."""
-    network = task_model.GPT1TaskModel(
-        small_models.network(
-            vocabulary_size=meta["n_vocab"],
-            num_layers=meta["n_layer"],
-            num_heads=meta["n_head"],
-            hidden_dim=meta["n_embd"],
-            intermediate_dim=4 * meta["n_embd"],
-            max_sequence_length=meta["n_ctx"],
-        ),
-        heads.ChoiceHead(dropout=0.0, initializer_range=0.02),
+    backbone = small_models.network(
+        vocabulary_size=meta["n_vocab"],
+        num_layers=meta["n_layer"],
+        num_heads=meta["n_head"],
+        hidden_dim=meta["n_embd"],
+        intermediate_dim=4 * meta["n_embd"],
+        max_sequence_length=meta["n_ctx"],
     )
-    language_model = losses.LanguageModelLoss(
-        chunk_size=7, softmax_over="released"
-    )
-    trained = learner.Learner(
-        network,
-        loss=losses.TaskLoss(
-            task_loss=losses.cross_entropy,
-            language_model_loss=language_model,
-            lm_weight=meta["lm_coef"],
-        ),
-        scorer=language_model,
+    training = tiny_runs.fine_tuning(
         clip_norm=meta["max_grad_norm"],
+        lm_loss_weight=meta["lm_coef"],
+        **{"softmax_over": "released", "softmax_chunk": 7},
+        classifier_dropout=0.0,
     )
-    num_steps = meta["n_updates_total"]
-    schedule = optimizers.WarmupLinear(
+    task = benchmarks.benchmark("story_cloze")
+    network = training.build_network(task, backbone, small_models.byte_pairs())
+    trained = training.build_learner(network, task)
+    trained.scorer = trained.loss_function.language_model_loss
+    optimizer = optimizers.adam_with_decay(
+        num_steps=meta["n_updates_total"],
+        schedule=optimizers.WarmupLinear,
         peak_learning_rate=meta["lr"],
-        num_steps=num_steps,
-        warmup_steps=meta["lr_warmup"] * num_steps,
-    )
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=schedule,
+        warmup_steps=None,
+        warmup_fraction=meta["lr_warmup"],
         beta_1=meta["b1"],
         beta_2=meta["b2"],
         epsilon=meta["e"],

@@ -204,12 +204,13 @@ def last_checkpoint(workdir):
     return int(folder.name), arrays
 
 
-def lines(workdir):
-    """Return the objects of `metrics.jsonl` without what measures time."""
+def lines(workdir, split=None):
+    """Return lines of `metrics.jsonl`, less what measures time."""
     timed = {"seconds", "tokens_per_second", "gflops_per_second"}
     timed.add("share_of_peak")
     text = (pathlib.Path(workdir) / "metrics.jsonl").read_text()
     found = map(json.loads, text.splitlines())
+    found = (x for x in found if split in (None, x.get("split")))
     return [{k: line[k] for k in line if k not in timed} for line in found]
 
 

@@ -1,15 +1,10 @@
-"""Fine-tuned presets without fine-tuning, and `main` in this process."""
-
-import contextlib
-import io
+"""Fine-tuned presets without fine-tuning."""
 
 import numpy as np
 
-from gpt1_keras import main
-from gpt1_keras import results
 from gpt1_keras.data import transforms
 from gpt1_keras.runs import presets
-from tests.reference import processes
+from gpt1_keras.tasks import benchmarks
 from tests.reference import small_models
 from tests.reference import tiny_runs
 
@@ -19,8 +14,11 @@ LENGTH = 32
 def write(directory, task, preset, *, seed=0):
     """Save a `GPT1TaskModel` of random weights as `directory/preset`.
 
-    Tokenizer and sizes are those of another `preset`; returns the model.
+    `task` may be the name of a benchmark. Tokenizer and sizes are those of
+    another `preset`; returns the model.
     """
+    if isinstance(task, str):
+        task = benchmarks.benchmark(task)
     source = presets.Pretrained(
         preset=preset, num_transferred_layers=-1, dropout=0.0
     )
@@ -53,20 +51,3 @@ def logits_one_by_one(model, examples):
         del batch["token_weights"]
         found.append(small_models.read(model(batch)["logits"]))
     return np.concatenate(found)
-
-
-def call_main(gin_files, workdir, **settings):
-    """Call main in this process; return exit status and stderr."""
-    if isinstance(gin_files, str):
-        gin_files = [gin_files]
-    arguments = processes.arguments(gin_files, workdir, **settings)
-    with contextlib.redirect_stderr(io.StringIO()) as errors:
-        status = main.main(arguments)
-    return status, errors.getvalue()
-
-
-def succeed(gin_files, workdir, **settings):
-    """Call main, which must end well; return the result in `workdir`."""
-    status, messages = call_main(gin_files, workdir, **settings)
-    assert status == 0, messages
-    return workdir and results.read(workdir)

@@ -13,6 +13,7 @@ from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import fit
 from gpt1_keras.training import optimizers
+from tests.reference import processes
 from tests.reference import small_models
 
 SHA = "a" * 64
@@ -33,6 +34,23 @@ def call(gin_files, workdir=None, allowed=(), **settings):
     lines = [f"{name} = {value!r}" for name, value in settings.items()]
     place = workdir and str(workdir)
     return main.run(gin_files, lines, place, allowed, verbose=False)
+
+
+def call_main(gin_files, workdir, **settings):
+    """Call main in this process; return exit status and stderr."""
+    if isinstance(gin_files, str):
+        gin_files = [gin_files]
+    arguments = processes.arguments(gin_files, workdir, **settings)
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
+        status = main.main(arguments)
+    return status, errors.getvalue()
+
+
+def succeed(gin_files, workdir, **settings):
+    """Call main, which must end well; return the result in `workdir`."""
+    status, messages = call_main(gin_files, workdir, **settings)
+    assert status == 0, messages
+    return workdir and results.read(workdir)
 
 
 def run(name, preset, workdir, data=None, **settings):

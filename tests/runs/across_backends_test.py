@@ -8,7 +8,6 @@ import functools
 import shutil
 import signal
 
-import keras
 import numpy as np
 import pytest
 
@@ -23,6 +22,7 @@ SETTINGS = {
 }
 
 pytestmark = [pytest.mark.slow, pytest.mark.backends]
+pytestmark.append(pytest.mark.only_on("tensorflow"))  # Once is enough.
 
 
 def steps_of(workdir, *, after):
@@ -37,8 +37,6 @@ def steps_of(workdir, *, after):
 def test_pretraining_and_fine_tuning(tmp_path, of, stop):
     for name in ("jax", "torch"):
         pytest.importorskip(name)
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("once is enough")
     make = functools.partial(of.Experiment, tmp_path, **SETTINGS[of])
     begun = tmp_path / "begun"
     first = make(backend="tensorflow")

@@ -6,7 +6,6 @@ import pytest
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import builders
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import benchmarks
 from tests.reference import data_files
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
@@ -54,9 +53,7 @@ def tiny(tmp_path_factory):
     data_files.write(data, "glue/STS-B/dev.tsv", "".join(lines))
     tiny_task.write_preset(folder / "pretrained")
     models = {
-        name: tiny_fine_tuned.write(
-            folder / name, benchmarks.benchmark(name), folder / "pretrained"
-        )
+        name: tiny_fine_tuned.write(folder / name, name, folder / "pretrained")
         for name in ("cola", "stsb")
     }
     # Random weights predict one class everywhere; now each in half the rows.

@@ -16,13 +16,16 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.runs import demo
 from tests.reference import tiny_runs
+from tests.reference.data_files import put
 from tests.reference.data_files import rewrite
 from tests.reference.data_files import rewrite_json
+from tests.reference.data_files import set_json
 from tools import convert_huggingface
 
 VOCABULARY = "assets/tokenizer/vocabulary.json"
 MERGES = "assets/tokenizer/merges.txt"
 WEIGHTS = "model.weights.h5"
+PREPROCESSOR = ("config", "preprocessor", "config")
 
 
 def convert(preset, workdir):
@@ -47,24 +50,6 @@ RUNS = {
     "finetune": lambda p, w, data: tiny_runs.finetune(w, p, data),
     "convert": lambda p, w, data: convert(p, w),
 }
-
-
-def configure(name, *inside, **values):
-    """A damage: other values in the `config` of a JSON file."""
-
-    def edit(found):
-        changed = found
-        for key in inside:
-            changed = changed["config"][key]
-        changed["config"] |= values
-        return found
-
-    return rewrite_json(f"{name}.json", edit)
-
-
-def put(name, content):
-    """A damage: another content."""
-    return rewrite(name, lambda old: content)
 
 
 def matrices(weights):
@@ -123,19 +108,19 @@ DAMAGES = {
     "weights of another network": (other_weights, "weight shapes differ"),
     "config torn": (put("config.json", b'{"config"'), "line 1|describe"),
     "positions below zero": (
-        configure("config", max_sequence_length=-1),
+        set_json("config.json", "config", "max_sequence_length", to=-1),
         "weight shapes differ",
     ),
     "wider in one file": (
-        configure("config", intermediate_dim=99),
+        set_json("config.json", "config", "intermediate_dim", to=99),
         "json differ in the network",
     ),
     "no length": (
-        configure("task", "preprocessor", sequence_length=-1),
+        set_json("task.json", *PREPROCESSOR, "sequence_length", to=-1),
         "sequence_length -1 in task.json",
     ),
     "length of all": (
-        configure("preprocessor", sequence_length=10**6),
+        set_json("preprocessor.json", "config", "sequence_length", to=10**6),
         "sequence_length 1000000 in preprocessor.json",
     ),
 }
@@ -143,11 +128,11 @@ TASK_DAMAGES = {
     "no head": (lambda p: (p / "task.weights.h5").unlink(), "task.weights.h5"),
     "torn": (put("task.json", b"{}"), "describes no model .*: give another"),
     "odd transform": (
-        configure("task", "preprocessor", transform="pad"),
+        set_json("task.json", *PREPROCESSOR, "transform", to="pad"),
         "no transform 'pad'",
     ),
     "labels are a score": (
-        configure("task", "preprocessor", score_range=[0, 5]),
+        set_json("task.json", *PREPROCESSOR, "score_range", to=[0, 5]),
         "the head has 2 outputs, the task 6",
     ),
 }

@@ -36,7 +36,7 @@ def test_metrics_and_predictions_are_those_of_one_example_at_a_time(
     tiny, tmp_path
 ):
     settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
-    found = tiny_fine_tuned.succeed("gin/evaluate.gin", tmp_path, **settings)
+    found = tiny_runs.succeed("gin/evaluate.gin", tmp_path, **settings)
     examples = glue.read_cola(tiny.data, "dev")
     truth = [int(example.label) for example in examples]
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)

@@ -13,7 +13,6 @@ from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.serving import verify
-from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import custom
 from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
@@ -51,7 +50,7 @@ def here(monkeypatch):
 def test_through_main_and_a_bare_process(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
     settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
-    status, messages = tiny_fine_tuned.call_main(
+    status, messages = tiny_runs.call_main(
         "gin/export.gin", tmp_path, **settings
     )
     assert status == 0 and "answers: 100 %" in messages
@@ -98,9 +97,8 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
         run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="float16")
     run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="float16")
     assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
-    task = benchmarks.benchmark("cola")
     tiny_fine_tuned.write(
-        tmp_path / "cola", task, tiny.folder / "pretrained", seed=1
+        tmp_path / "cola", "cola", tiny.folder / "pretrained", seed=1
     )
     found = run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
     assert found["saved_model"] == "saved_model/2"
@@ -117,11 +115,11 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     )
     assert tf.float16 in one.values() and tf.float32 not in one.values()
     assert tf.int8 in two.values()
-    # A result whose model is gone is not finished.
+    # A result whose model is damaged is not finished.
     write = mock.Mock(side_effect=KeyboardInterrupt)
     monkeypatch.setattr(files, "new_folder", write)
     run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
-    shutil.rmtree(workdir / "saved_model")
+    shutil.rmtree(workdir / "saved_model" / "2" / "variables")
     with pytest.raises(KeyboardInterrupt):
         run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
 
@@ -154,7 +152,7 @@ def test_own_rows_without_labels(tiny, here, tmp_path, monkeypatch):
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
     settings["export.Agreement.min_identical_tokens"] = 0.5
     command = ("gin/export_custom.gin", tmp_path / "x")
-    found = tiny_fine_tuned.succeed(*command, **settings)
+    found = tiny_runs.succeed(*command, **settings)
     assert found["num_examples"] == 4 and "accuracy" not in found["metrics"]
     assert found["metrics"]["compared_rows"] == 3
     assert "2 columns, not 1" in (tmp_path / "x/skipped_rows.tsv").read_text()
@@ -170,10 +168,10 @@ def test_own_rows_without_labels(tiny, here, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "new_folder", begun)
     for table, status in ((words, 0), (train, 1)):
         settings["TRAIN_FILE"] = str(table)
-        found, _ = tiny_fine_tuned.call_main(*command, **settings)
+        found, _ = tiny_runs.call_main(*command, **settings)
         assert found == status
     settings["PRESET"] = str(tiny.folder / "pretrained")
-    status, message = tiny_fine_tuned.call_main(*command, **settings)
+    status, message = tiny_runs.call_main(*command, **settings)
     assert status == 2 and "own rows: use gin/export.gin" in message
 
 

@@ -31,7 +31,6 @@ from tests.reference import data_files
 from tests.reference import fake_workdirs
 from tests.reference import kill_run
 from tests.reference import small_models
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 from tests.reference import tiny_task
 
@@ -55,9 +54,7 @@ def experiment(tmp_path_factory):
 def finished(experiment):
     """The workdir of a run that main finished; tests do not change it."""
     workdir = experiment.directory / "finished"
-    tiny_fine_tuned.succeed(
-        experiment.gin_files, workdir, **experiment.settings
-    )
+    tiny_runs.succeed(experiment.gin_files, workdir, **experiment.settings)
     return workdir
 
 
@@ -77,8 +74,8 @@ def test_learns_the_task(finished, tmp_path):
     assert found["train_metrics"]["matthews"] > 0.7
     assert found["majority"]["matthews"] == 0.0
     lines = kill_run.lines(finished)
-    dev = [line["step"] for line in lines if line.get("split") == "dev"]
-    assert dev == [4, 20, 40, 60]
+    dev = kill_run.lines(finished, "dev")
+    assert [line["step"] for line in dev] == [4, 20, 40, 60]
     training = [line for line in lines if "gradient_norm" in line]
     for line in training:
         assert line["perplexity"] == pytest.approx(np.exp(line["lm_loss"]))
@@ -101,10 +98,8 @@ def answer(preset, rows, *texts):
 def test_preset_is_the_best_model_on_dev(experiment, finished):
     """Its predictions, from raw strings, give the metric of the result."""
     found = results.read(finished)
-    best = max(
-        (x for x in kill_run.lines(finished) if x.get("split") == "dev"),
-        key=lambda line: line["matthews"],
-    )
+    dev = kill_run.lines(finished, "dev")
+    best = max(dev, key=lambda line: line["matthews"])
     assert found["best_step"] == best["step"]
     assert found["metrics"]["matthews"] == best["matthews"]
     facts = json.loads((finished / "preset" / "checksums.json").read_text())
@@ -195,7 +190,7 @@ def test_the_preset_is_that_of_the_checkpoint(finished, tmp_path):
     before = data_files.contents(finished / "preset")
     # As an evaluation leaves it that lies behind the last checkpoint.
     files.seal(workdir / "preset", step=59)
-    tiny_fine_tuned.succeed(str(config), workdir)
+    tiny_runs.succeed(str(config), workdir)
     assert data_files.contents(workdir / "preset") == before
     assert config.read_bytes() == (finished / "config.gin").read_bytes()
     assert kill_run.differences(finished, workdir) == []
@@ -207,7 +202,7 @@ def test_the_preset_is_that_of_the_checkpoint(finished, tmp_path):
     expected = json.loads((kept / "checksums.json").read_text())["step"]
     assert expected <= 57
     files.seal(workdir / "preset", step=60)
-    tiny_fine_tuned.succeed(str(config), workdir)
+    tiny_runs.succeed(str(config), workdir)
     assert kill_run.differences(finished, workdir) == []
 
 
@@ -216,8 +211,7 @@ def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
     settings = {"rate": 1e-9, "early_evaluation_steps": (4,)}
     settings["min_dev_examples"] = 40  # as many as there are
     found = fine_tune("run", data, **settings)
-    lines = kill_run.lines(tmp_path / "run")
-    dev = [line for line in lines if line.get("split") == "dev"]
+    dev = kill_run.lines(tmp_path / "run", "dev")
     assert dev[0]["matthews"] == dev[1]["matthews"]
     assert found["best_step"] == dev[0]["step"] == 4
     # Where dev has too few rows to choose by, it is that of the last.
@@ -313,6 +307,9 @@ def test_dev_is_scored_after_at_most_20_epochs():
             num_epochs=epochs, early_evaluation_steps=(1, 3)
         )
         assert sorted(training.evaluation_steps(2)) == [1, *steps]
+    minima = {"min_epochs": 3, "min_steps": 20}
+    training = tiny_runs.fine_tuning(num_epochs=None, **minima)
+    assert [training.num_steps(n) for n in (2, 10)] == [20, 30]
 
 
 def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
@@ -447,7 +444,7 @@ def run_own(tiny, folder, workdir="run", **more):
         **{"DTYPE": "float32", "PEAK_LEARNING_RATE": 1e-2},
         "finetune.FineTuning.bucket_lengths": (16, 32),
     }
-    return tiny_fine_tuned.call_main(
+    return tiny_runs.call_main(
         "gin/finetune/custom.gin", folder / workdir, **settings | more
     )
 
@@ -477,7 +474,7 @@ def test_own_rows(tiny, own, tmp_path):
     settings = {"PRESET": str(own / "run"), "TEST_FILE": dev.name}
     settings["DATA_DIR"] = str(dev.parent)
     name = "gin/evaluate_custom.gin"
-    again = tiny_fine_tuned.succeed(name, tmp_path, **settings)
+    again = tiny_runs.succeed(name, tmp_path, **settings)
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
     assert again["classes"] == found["classes"]
@@ -535,9 +532,7 @@ def test_predictions_from_standard_input(tiny, own, monkeypatch, capfd):
     def predict(content, **given):
         piped = io.TextIOWrapper(io.BytesIO(content.encode("utf-8")))
         monkeypatch.setattr(sys, "stdin", piped)
-        return tiny_fine_tuned.call_main(
-            "gin/predict.gin", None, **settings | given
-        )
+        return tiny_runs.call_main("gin/predict.gin", None, **settings | given)
 
     for content in (*PIPED, PIPED[0] * 20):
         assert predict(content)[0] == 0

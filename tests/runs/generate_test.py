@@ -11,7 +11,7 @@ from gpt1_keras.runs import generate
 from gpt1_keras.runs import presets
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
-from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 from tests.reference.tiny_runs import generate as run
 
 
@@ -101,7 +101,7 @@ def test_through_main_and_mistakes(preset, tmp_path, capsys, monkeypatch):
     path = tmp_path / "prompt.txt"
     path.write_text("under a tall tree")
     settings = {"PRESET": str(preset), "PROMPT_FILE": str(path)}
-    tiny_fine_tuned.succeed("gin/generate.gin", None, NUM_TOKENS=3, **settings)
+    tiny_runs.succeed("gin/generate.gin", None, NUM_TOKENS=3, **settings)
     assert capsys.readouterr().out.startswith("under a tall tree ")
     for changes, expected in (
         ({"PROMPT_FILE": "nowhere.txt"}, "^PROMPT_FILE: nowhere.txt cannot"),

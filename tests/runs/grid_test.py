@@ -4,7 +4,6 @@ from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.runs import grid
 from gpt1_keras.runs import presets
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 EIGHT = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
@@ -156,8 +155,9 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
 
 
 SETTINGS = {
-    **{"SAMPLE_EXAMPLES": 16, "SEQUENCE_LENGTH": 32},
-    **{"BATCH_SIZE": 8, "NUM_EPOCHS": 1, "DTYPE": "float32"},
+    **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8},
+    **{"NUM_EPOCHS": 1, "DTYPE": "float32"},
+    "sources.BenchmarkFiles.sample_examples": 16,
     "finetune.FineTuning.bucket_lengths": (32,),
     "finetune.FineTuning.evaluation_batch_size": 4,
     "finetune.FineTuning.early_evaluation_steps": (),
@@ -168,7 +168,7 @@ SETTINGS = {
 def test_suite_of_one_sample_benchmark(preset, tmp_path, cache):
     workdir = tmp_path / "suite"
     settings = SETTINGS | {"PRESET": str(preset), "TASKS": ("stsb",)}
-    found = tiny_fine_tuned.succeed("gin/suite.gin", workdir, **settings)
+    found = tiny_runs.succeed("gin/suite.gin", workdir, **settings)
     each = results.read(workdir / "stsb")
     assert each["paper"] == {"pearson": 0.820}
     assert each["num_train_examples"] == 16

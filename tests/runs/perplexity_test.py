@@ -7,7 +7,7 @@ from gpt1_keras import results
 from gpt1_keras.models import causal_lm
 from tests.reference import data_files
 from tests.reference import small_models
-from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 from tests.reference.tiny_runs import perplexity as run
 
 POSITIONS = 32
@@ -80,7 +80,7 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
     given = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}
-    metrics = tiny_fine_tuned.succeed(
+    metrics = tiny_runs.succeed(
         "gin/perplexity.gin", tmp_path / "main", **given
     )["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)

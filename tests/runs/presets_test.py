@@ -16,7 +16,6 @@ from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import benchmarks
 from tests.reference import data_files
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
@@ -25,8 +24,7 @@ from tests.reference import tiny_fine_tuned
 @pytest.fixture
 def cola(preset, tmp_path):
     """A fine-tuned model of its own, saved in tmp_path."""
-    task = benchmarks.benchmark("cola")
-    return tiny_fine_tuned.write(tmp_path, task, preset)
+    return tiny_fine_tuned.write(tmp_path, "cola", preset)
 
 
 def weights(model):
@@ -78,8 +76,7 @@ def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
     assert {"model.weights.h5", "assets/tokenizer/merges.txt"} < set(files)
     for name in ("preset", ".preset.tmp", ".preset.old"):
         data_files.write(tmp_path, f"{name}/torn", "")
-    task = benchmarks.benchmark("cola")
-    other = tiny_fine_tuned.write(tmp_path, task, preset, seed=1)
+    other = tiny_fine_tuned.write(tmp_path, "cola", preset, seed=1)
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
     assert not (tmp_path / "preset" / "torn").exists()
     found = presets.load(task_model.GPT1TaskModel, tmp_path / "preset")

@@ -10,7 +10,6 @@ from gpt1_keras import results
 from gpt1_keras.models import causal_lm
 from gpt1_keras.training import fit
 from tests.reference import kill_run
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 
@@ -24,7 +23,7 @@ def experiment(tmp_path_factory):
 
 def run(experiment, workdir, expected=0, **settings):
     """Call main in this process; return stderr."""
-    status, errors = tiny_fine_tuned.call_main(
+    status, errors = tiny_runs.call_main(
         experiment.gin_files, workdir, **experiment.settings | settings
     )
     assert status == expected, errors
@@ -73,9 +72,8 @@ def test_every_dial_reaches_the_training(experiment, monkeypatch):
 def test_losses_fall_and_lines_come_at_their_intervals(finished):
     lines = kill_run.lines(finished)
     training = [x["loss"] for x in lines if "gradient_norm" in x]
-    held_out = {
-        x["step"]: x["loss"] for x in lines if x.get("split") == "held_out"
-    }
+    rows = kill_run.lines(finished, "held_out")
+    held_out = {row["step"]: row["loss"] for row in rows}
     assert training[-1] < training[0] - 0.5
     assert list(held_out) == [4, 8, 12, 16, 20]
     assert held_out[20] < held_out[4] - 0.1
@@ -205,7 +203,7 @@ def test_a_preset_is_trained_further(experiment, finished):
         "pretrain.pretrain.build_optimizer = @recorded_run.sgd\n"
     )
     assert loss(experiment.directory / "more", str(own)) < same
-    status, errors = tiny_fine_tuned.call_main(
+    status, errors = tiny_runs.call_main(
         gin_files, further / "x", **settings, VOCABULARY="voc/vocabulary.json"
     )
     assert status == 2

@@ -4,21 +4,26 @@ import zipfile
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 
 NUM_TEST = 3
 
 
 def submit(workdir):
     suite = workdir.parent / "suite"
-    settings = {"RUNS": str(suite), "SAMPLE_EXAMPLES": 4 * NUM_TEST}
-    settings["presets.Scoring.bucket_lengths"] = (32,)
-    tiny_fine_tuned.succeed("gin/submission.gin", workdir, **settings)
+    settings = {
+        "RUNS": str(suite),
+        "sources.BenchmarkFiles.sample_examples": 4 * NUM_TEST,
+        "presets.Scoring.bucket_lengths": (32,),
+    }
+    tiny_runs.succeed("gin/submission.gin", workdir, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +31,8 @@ def written(tiny, tmp_path_factory):
     """The workdir of a submission, beside `suite/` with three finished runs."""
     folder = tmp_path_factory.mktemp("submission")
     for name in ("cola", "stsb", "mnli"):
-        workdir, task = folder / "suite" / name, benchmarks.benchmark(name)
-        tiny_fine_tuned.write(workdir, task, tiny.folder / "pretrained")
+        workdir = folder / "suite" / name
+        tiny_fine_tuned.write(workdir, name, tiny.folder / "pretrained")
         data_files.write(workdir, "result.json", {"task": name})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
@@ -86,3 +91,15 @@ def test_tasks_without_a_model_and_the_result(written, tables):
     before = data_files.contents(written)
     submit(written)
     assert data_files.contents(written) == before
+
+
+def test_a_model_of_another_task(written, tmp_path):
+    cola = written.parent / "suite" / "cola"
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "sst2").symlink_to(cola)
+    status, said = tiny_runs.call_main(
+        "gin/submission.gin", tmp_path / "x", RUNS=str(tmp_path / "runs")
+    )
+    assert status == 2 and "holds a model of cola" in said
+    with pytest.raises(errors.InputError, match="fine-tuned on cola"):
+        presets.FineTuned(cola).labelled(benchmarks.benchmark("rte"), [], "dev")

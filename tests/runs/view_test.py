@@ -4,7 +4,6 @@ from gpt1_keras import errors
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 TEXT = "the old captain walked under <a> tree"
@@ -13,7 +12,7 @@ TEXT = "the old captain walked under <a> tree"
 def test_page_and_result_have_each_token(tiny, tmp_path):
     """`text_view_test` has the numbers."""
     preset = tiny.folder / "pretrained"
-    found = tiny_fine_tuned.succeed(
+    found = tiny_runs.succeed(
         "gin/view.gin", tmp_path, PRESET=str(preset), TEXT=TEXT
     )
     model = presets.load(causal_lm.GPT1CausalLM, preset)

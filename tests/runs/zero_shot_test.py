@@ -10,7 +10,6 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
 from tests.reference import kill_run
 from tests.reference import small_models
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 
@@ -27,7 +26,7 @@ def auc_by_hand(preset, rows):
 def test_cola_through_main(tiny, preset, tmp_path):
     settings = {"PRESET": str(preset), "DATA_DIR": str(tiny.data)}
     arguments = "gin/zero_shot/cola.gin", tmp_path
-    found = tiny_fine_tuned.succeed(*arguments, **settings)
+    found = tiny_runs.succeed(*arguments, **settings)
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
     rows = glue.read_cola(tiny.data, "dev")
@@ -41,7 +40,7 @@ def test_cola_through_main(tiny, preset, tmp_path):
     path = shutil.copytree(tiny.data, tmp_path / "x") / "glue/CoLA/train.tsv"
     path.write_text("".join(path.read_text().splitlines(True)[:20]))
     settings["DATA_DIR"] = str(tmp_path / "x")
-    again = tiny_fine_tuned.succeed(*arguments, **settings)
+    again = tiny_runs.succeed(*arguments, **settings)
     assert again["metrics"] != found["metrics"]
 
 
@@ -63,7 +62,7 @@ def test_what_is_no_task_is_refused(tmp_path):
         ("zero_shot/cola", {"zero_shot.ZeroShotTasks.tasks": ()}, "0 tasks"),
         ("pretrain", {"pretrain.pretrain.zero_shot": other}, "give @zero_shot"),
     ):
-        found = tiny_fine_tuned.call_main(f"gin/{run}.gin", tmp_path, **wrong)
+        found = tiny_runs.call_main(f"gin/{run}.gin", tmp_path, **wrong)
         assert found[0] == 2 and said in found[1]
 
 
@@ -87,12 +86,12 @@ def test_during_pretraining(tiny, tmp_path, cache):
     run = kill_run.Experiment(tmp_path, **changes)
     files, settings = run.gin_files, run.settings
     plain, measured = tmp_path / "plain", tmp_path / "measured"
-    tiny_fine_tuned.succeed(files, plain, **settings)
+    tiny_runs.succeed(files, plain, **settings)
     files += ("gin/zero_shot/while_pretraining.gin",)
     settings |= {"ZERO_SHOT_TASKS": ("cola",), "DATA_DIR": str(tiny.data)}
     settings["zero_shot.ZeroShotTasks.first_step"] = 2
-    tiny_fine_tuned.succeed(files, measured, **settings)
-    lines = [x for x in kill_run.lines(measured) if x.get("split") == "probes"]
+    tiny_runs.succeed(files, measured, **settings)
+    lines = kill_run.lines(measured, "probes")
     assert [line["step"] for line in lines] == [2, 4, 6]
     assert all(0 <= line["cola_auc"] <= 1 for line in lines)
     ours, theirs = map(kill_run.last_checkpoint, (measured, plain))

@@ -20,3 +20,8 @@ def test_agreement():
     ):
         with pytest.raises(errors.RunError, match=f"not published.*{expected}"):
             wanted.check(COMPARED | changes)
+
+
+def test_a_model_that_cannot_be_loaded(tmp_path):
+    with pytest.raises(errors.RunError, match="fails in a process without Ker"):
+        verify.answers(tmp_path, [{"text": ["a"]}])

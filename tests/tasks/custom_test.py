@@ -93,7 +93,9 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     build, tmp_path, caplog
 ):
     few = rows(*"ab" * 2, *"b" * 36)
+    caplog.set_level("INFO", logger="absl")
     task = build(few, class_weights="balanced")
+    assert "class weights: 'a' 14.5, 'b' 0.5179" in caplog.text
     labels = [e.label for e in task.read(tmp_path, "train")]
     assert (labels.count("a"), labels.count("b")) == (1, 28)
     assert task.label_space.loss.keywords["class_weights"] == (
@@ -139,7 +141,8 @@ def test_fractions_as_labels_of_single_texts_cause_a_warning(build, caplog):
         (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
         (rows("a", "a", "b"), {}, "line 3: 'label' is 'b', which only one text has"),
         (rows("a", "a", "a"), {}, "has only the label 'a'"),
-        (rows("3", "1,5", text_pair="so"), {}, "'1,5', have decimal commas"),
+        (rows("3", "1,5", "-", text_pair="so"), {}, "'1,5', have decimal commas"),
+        (rows(3, 1.5, "-", "nan", text_pair="so"), {}, "line 3: 'label' is '-': give a number"),
     ],
 )  # fmt: skip
 def test_mistakes_are_found_when_the_task_is_built(

@@ -50,12 +50,11 @@ def printed(outputs):
 
 
 @pytest.mark.slow
-def test_from_top_to_bottom(tmp_path, monkeypatch):
+def test_from_top_to_bottom(tmp_path, monkeypatch, cache):
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
 
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -31,8 +31,7 @@ def sum_of(content):
 @hypothesis.example(faults=["drop", "corrupt"], is_known=True)
 @hypothesis.example(faults=["drop", "unsized"], is_known=False)
 @hypothesis.given(
-    faults=st.lists(st.sampled_from(file_server.FAULTS)),
-    is_known=st.booleans(),
+    faults=st.lists(st.sampled_from(file_server.FAULTS)), is_known=st.booleans()
 )
 def test_any_faults_end_in_the_file_or_in_one_line(
     tmp_path_factory, faults, is_known

@@ -7,6 +7,7 @@ import pytest
 from keras import ops
 
 from gpt1_keras import console
+from gpt1_keras import errors
 from gpt1_keras.training import callbacks
 
 
@@ -61,7 +62,7 @@ def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
     callback, lines, _ = log(10, every=4)
     expected = f"{name} is {value} at step 13.*`peak_learning_rate`"
     logs = [{"loss": 1e30}, {"loss": -1.0}, {name: value}, {}, {}, {}]
-    with pytest.raises(callbacks.NonFiniteLoss, match=expected):
+    with pytest.raises(errors.RunError, match=expected):
         run(callback, logs)
     assert [step for step, _ in lines] == [12]
 

@@ -132,7 +132,7 @@ def test_products_in_the_dtype_of_the_table():
     assert float(found) == pytest.approx(loss, rel=2e-2)
 
 
-@pytest.mark.skipif(keras.config.backend() != "jax", reason="a switch of JAX")
+@pytest.mark.only_on("jax")
 def test_where_jax_has_64_bits():
     import jax
 
@@ -140,9 +140,7 @@ def test_where_jax_has_64_bits():
         test_products_in_the_dtype_of_the_table()
 
 
-@pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="only its graphs have them"
-)
+@pytest.mark.only_on("tensorflow")
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_graphs_of_any_number_of_tokens(jit_compile):
     """One graph, whose chunks follow the tokens at hand."""

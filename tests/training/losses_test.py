@@ -14,10 +14,7 @@ LOG_P = special.log_softmax(HIDDEN, axis=-1)
 
 
 def example(weights=((0, 1, 1), (0, 1, 0))):
-    outputs = {
-        "hidden": HIDDEN,
-        "table": np.eye(3, dtype="float32"),
-    }
+    outputs = {"hidden": HIDDEN, "table": np.eye(3, dtype="float32")}
     batch = {
         "token_ids": np.array([[[0, 1, 2]], [[2, 2, 0]]], "int32"),
         "token_weights": np.array(weights, "float32")[:, None],

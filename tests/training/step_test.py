@@ -144,7 +144,7 @@ def test_bfloat16_keeps_weights_loss_and_sums_of_look_ups_in_float32(set_dtype):
     assert error < 0.02  # 0.18 if 1,536 look-ups were summed in bfloat16
 
 
-@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow only")
+@pytest.mark.only_on("tensorflow")
 def test_gradient_of_a_look_up_is_dense(monkeypatch):
     """Clipping a sparse gradient would count a repeated row twice."""
     import tensorflow as tf
@@ -161,7 +161,7 @@ def test_gradient_of_a_look_up_is_dense(monkeypatch):
         assert gradient.shape == variable.shape
 
 
-@pytest.mark.skipif(BACKEND != "tensorflow", reason="TensorFlow only")
+@pytest.mark.only_on("tensorflow")
 def test_sums_over_replicas_become_means(monkeypatch):
     """Of two that compute the same; strategy_test.py has several devices."""
     import tensorflow as tf
@@ -184,7 +184,7 @@ def test_sums_over_replicas_become_means(monkeypatch):
     assert [int(state.numpy()[0]) for state in states] == seeds != []
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
+@pytest.mark.only_on("jax")
 def test_state_goes_in_and_out_and_no_variable_is_touched(monkeypatch):
     import jax
 
@@ -217,7 +217,7 @@ def test_state_goes_in_and_out_and_no_variable_is_touched(monkeypatch):
     assert 1e-4 < abs(found["loss"][0] - logs["loss"]) < 0.5
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="torch only")
+@pytest.mark.only_on("torch")
 def test_gradients_of_the_step_before_are_forgotten_and_logs_hold_no_graph():
     # With a rate of 0 both steps have the same gradient.
     learner = tiny_learner.language_model(learning_rate=0.0)
@@ -227,7 +227,7 @@ def test_gradients_of_the_step_before_are_forgotten_and_logs_hold_no_graph():
     assert not any(value.requires_grad for value in first.values())
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="torch only")
+@pytest.mark.only_on("torch")
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs a C++ compiler")
 @pytest.mark.parametrize("dropout", [0.0, 0.25])
 def test_compiled_network_trains_as_the_plain_one(dropout, monkeypatch):

@@ -18,8 +18,16 @@ SEVERAL = {
 
 
 def devices(name, **changes):
-    given = {"num_replicas": None, "tpu": "", "jit_compile": False}
-    return strategy.Devices(strategy_name=name, **given | changes)
+    return strategy.Devices(strategy_name=name, **changes)
+
+
+def test_devices_that_there_are_not():
+    for name, changes, message in (
+        ("none", {"num_replicas": 2}, "uses one device"),
+        ("tpus", {}, "is not available on"),
+    ):
+        with pytest.raises(errors.InputError, match=message):
+            devices(name, **changes).open()
 
 
 def test_sizes_of_a_batch():
@@ -99,7 +107,7 @@ def test_every_replica_draws_its_own_dropout(tmp_path):
             assert states.shape[1] == 2 and len(states) > 3
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="torch only")
+@pytest.mark.only_on("torch")
 def test_compiling_on_torch_needs_a_compiler(monkeypatch):
     asked = devices("none", jit_compile=True)
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -109,7 +117,7 @@ def test_compiling_on_torch_needs_a_compiler(monkeypatch):
     assert asked.open() is strategy.ONE_DEVICE
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
+@pytest.mark.only_on("jax")
 def test_more_devices_than_there_are(monkeypatch):
     import jax
 
@@ -126,7 +134,7 @@ def test_more_devices_than_there_are(monkeypatch):
     assert strategy.DataParallel(fewer).distribution == ["cpu:0"]
 
 
-@pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
+@pytest.mark.only_on("jax")
 def test_the_scope_is_suspended_for_a_single_device():
     found = devices("data_parallel", num_replicas=1).open()
     current = keras.distribution.distribution

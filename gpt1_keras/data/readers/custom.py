@@ -28,7 +28,7 @@ BadRows = typing.Literal["stop", "skip"]
 _MOST_LISTED = 20  # rows
 # How pandas and spreadsheets write a missing value, in small letters. "none" is
 # not among them, since many files have such a class.
-_MISSING = {"nan", "null", "n/a", "#n/a", "<na>", "nat"}
+MISSING = {"nan", "null", "n/a", "#n/a", "<na>", "nat"}
 # Doubled quotes between two quotes, as in `"a ""b"" c"`.
 _is_quoted = re.compile('"[^"]*(""[^"]*)+"').fullmatch
 
@@ -107,11 +107,24 @@ def read_table(path, text="text"):
     return Table(path, names, rows, bad)
 
 
+def _json_lines(path):
+    """Read JSON lines; refuse a list, or an object over several lines."""
+    first = str(next(rows_lib.text_lines(path), (1, ""))[1])
+    if re.match(r"\s*(\[|\{\s*$)", first):
+        raise errors.InputError(
+            f"{path} is one JSON value, not a JSON object on each line: write"
+            " these, as by df.to_json(path, orient='records', lines=True)"
+        )
+    return rows_lib.json_lines(path)
+
+
 def _comma_separated(path):
     """Read a CSV file; its delimiter depends on a spreadsheet's country."""
     first = str(next(rows_lib.text_lines(path), (1, ""))[1])
-    delimiter = max(",;\t", key=first.count)
-    rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
+    delimiter = max(",;\t", key=re.sub('"[^"]*"', "", first).count)
+    rows = rows_lib.comma_separated(
+        path, delimiter=delimiter, skipinitialspace=True, strict=True
+    )
     if re.fullmatch('"?sep=[,;\t]"?', first):  # a line for Excel
         next(rows)
     return rows
@@ -119,7 +132,7 @@ def _comma_separated(path):
 
 # Ending -> reader of its rows, and advice for rows that cannot be parsed.
 _FORMATS = {
-    ".jsonl": (rows_lib.json_lines, "write one JSON object on each line"),
+    ".jsonl": (_json_lines, "write one JSON object on each line"),
     ".tsv": (rows_lib.tab_separated, "tabs and line breaks need a .csv"),
     ".csv": (_comma_separated, 'quote the text, and quotes in it as ""'),
     ".txt": (rows_lib.text_lines, "remove it"),
@@ -269,24 +282,29 @@ def _label(values, columns, choices, is_labelled):
     if columns.is_score:
         score = rows_lib.number_of(label)
         if not checks.fits(score, float):  # such as a float64's largest
-            raise rows_lib.BadRow(f"{shown}: give a number up to 9e15")
+            raise rows_lib.BadRow(
+                f"{shown}: give a number up to 9e15, or set `family` when"
+                " training"
+            )
         return score
-    if isinstance(label, bool | int | float):
+    is_number = isinstance(label, bool | int | float)
+    if is_number:
         label = json.dumps(label)
     label = _text(label, name)
     if not choices:
         return label
-    index = -1
+    fitting = {i for i, choice in enumerate(choices) if choice == label}
     if re.fullmatch(r"[+-]?[0-9]{1,9}", label):
-        index = int(label)
-    elif choices.count(label) == 1:
-        index = choices.index(label)
-    if not 0 <= index < len(choices):
+        fitting = {int(label)} | (set() if is_number else fitting)
+    fitting &= set(range(len(choices)))
+    if len(fitting) != 1:
+        several = ", which fits more than one choice" if fitting else ""
+        how = "as a number in a .jsonl file" if fitting else "or its text"
         raise rows_lib.BadRow(
-            f"{shown}: give the index of the right choice, 0 to"
-            f" {len(choices) - 1}, or its text"
+            f"{shown}{several}: give the index of the right choice, 0 to"
+            f" {len(choices) - 1}, {how}"
         )
-    return index
+    return fitting.pop()
 
 
 def read_splits(
@@ -383,18 +401,23 @@ def _strata(rows, has_classes):
 
 
 def _by_text(rows):
-    """Return {texts: the rows that have them}, in the order of the file."""
+    """Return {texts: their rows}, in the file's order.
+
+    Case and white space make no difference, as to the model.
+    """
     groups = collections.defaultdict(list)
     for row in rows:
-        groups[row.text, row.text_pair, row.choices].append(row)
+        texts = row.text, row.text_pair, *row.choices
+        groups[tuple(" ".join(t.lower().split()) for t in texts)].append(row)
     return groups
 
 
 def _plain(label):
-    """Return a label without case and spaces, in one form; "1.0" as "1"."""
+    """Return a label as far as one sees it, without case; "1.0" as "1"."""
     number = rows_lib.number_of(label)
     label = str(int(number)) if number.is_integer() else label
-    return "".join(unicodedata.normalize("NFC", label).casefold().split())
+    label = "".join(unicodedata.normalize("NFKC", label).casefold().split())
+    return "".join(c for c in label if unicodedata.category(c) != "Cf")
 
 
 def misfits(rows, known, column, problem="which no training row has"):
@@ -447,8 +470,8 @@ def warn_of_spellings(path, rows):
         if len(lines) > 1:
             shown = ", ".join(f"{k!r} (line {v})" for k, v in lines.items())
             logging.warning(
-                f"{path}: classes that differ only in case, spaces, Unicode"
-                f" form or notation of a number: {shown}"
+                f"{path}: classes that differ only in case, spaces, invisible"
+                f" characters, Unicode form or notation of a number: {shown}"
             )
 
 
@@ -456,7 +479,7 @@ def warn_of_missing(path, rows):
     """Warn about class names that usually stand for a missing label."""
     lines = collections.defaultdict(list)
     for row in rows:
-        if row.label.casefold() in _MISSING:
+        if row.label.casefold() in MISSING:
             lines[row.label].append(row.line)
     for label, found in lines.items():
         logging.warning(

@@ -21,6 +21,12 @@ from gpt1_keras import files
 TOLERATED_SHARE = 0.01  # of bad rows in a file; one is always tolerated
 NOT_UTF8 = "not UTF-8"
 _NUM_REPORTED = 5
+_is_name = re.compile(r"[^!?]{0,40}(?<!\.)").fullmatch  # of a column
+# How a file begins, as `lines` decodes it -> what it is.
+_FOREIGN = {
+    "\x1f\udc8b|PK\3\4": "compressed: unpack it (spreadsheets: save as .csv)",
+    "\udcff\udcfe|\udcfe\udcff": "UTF-16: save it as UTF-8",
+}
 
 
 def find_file(data_dir, folders, *names):
@@ -41,7 +47,8 @@ class StandardInput:
 
     `suffix` is inferred: ".jsonl" if the content begins like a JSON object or
     list; ".tsv" if the first line has a tab; ".csv" if `has_columns` or the
-    first line names `column`; else ".txt", one text on each line.
+    first line names `column` and looks like a header; else ".txt", one text on
+    each line.
     """
 
     def __init__(self, column, has_columns):
@@ -56,10 +63,16 @@ class StandardInput:
             self.suffix = ".jsonl"
         elif "\t" in first:
             self.suffix = ".tsv"
-        elif has_columns or column in names:
+        elif has_columns or (column in names and all(map(_is_name, names))):
             self.suffix = ".csv"
         else:
             self.suffix = ".txt"
+        if self.suffix != ".txt" or column in names:
+            logging.info(
+                f"{self} is read as {self.suffix}, judging by its first line"
+                f" {errors.shortened(repr(first))}; if that is wrong, save it"
+                " as a file with the right ending (.txt: one text on each line)"
+            )
 
     def __str__(self):
         return "standard input"
@@ -191,9 +204,11 @@ def named(path, rows, names=None):
     if names is None:
         line, header = next(rows, (1, []))
         if isinstance(header, BadRow):
+            is_utf8 = str(header) != NOT_UTF8
+            remedy = "correct it" if is_utf8 else "save the file as UTF-8"
             raise errors.InputError(
-                f"{path} line {line}: {header}; save the file as UTF-8, with"
-                " the names of its columns on the first line"
+                f"{path} line {line}: {header}; {remedy}, with the names of"
+                " its columns on the first line"
             )
         names = [name.strip() for name in header]
         # Spreadsheets leave columns without a name at the end.
@@ -250,6 +265,11 @@ def lines(path):
     """
     newline = "" if path.suffix.lower() == ".csv" else "\n"
     try:
+        if isinstance(path, pathlib.Path) and path.is_fifo():
+            raise errors.InputError(
+                f"{path} is a named pipe, which can be read only once: give a"
+                " file, or for predictions pipe it into '-'"
+            )
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
         file = path.open(
             encoding="utf-8-sig", errors="surrogateescape", newline=newline
@@ -260,6 +280,9 @@ def lines(path):
         ) from None
     with file:
         first = next(file, "")
+        for start, problem in _FOREIGN.items():
+            if re.match(start, first):
+                raise errors.InputError(f"{path} is {problem}")
         # In files of old Macs, this is the whole content.
         newline = "\n" if first.endswith("\n") else ""
         yield from io.StringIO(first, newline=newline)

@@ -2,6 +2,9 @@
 
 import collections
 import functools
+import gzip
+import itertools
+import os
 
 import hypothesis
 import pytest
@@ -41,6 +44,7 @@ TABLES = [
     # As spreadsheets write it elsewhere.
     *(("a.csv", f'text{mark}label\r\n"a{mark} b, c"{mark}1\r\n', [(2, [f"a{mark} b, c", "1"])]) for mark in ";\t"),
     ("a.csv", '\ufeffsep=;\r\ntext;label\r\n"a, b";1\r\n', [(3, ["a, b", "1"])]),
+    ("a.csv", 'text, label\n"a, b", "x ""y"""\n', [(2, ["a, b", 'x "y"'])]),
     # Of a Mac: a line feed is in a text.
     ("a.csv", 'text,label\r"a\nb",x\rc,y\r', [(2, ["a\nb", "x"]), (4, ["c", "y"])]),
     ("a.csv", f'text,label\n"{LONG}",x\n', [(2, [LONG, "x"])]),
@@ -51,6 +55,7 @@ ROWS = [
     ("a.tsv", "id\tq\ta\ty\n7\t Why? \tSo.\tno \n", {"text": "q", "text_pair": "a", "label": "y"}, [("Why?", "So.", (), "no")]),
     ("a.tsv", "text\tA\tB\tC\tlabel\nx\tu\tv\tw\t2\ny\tr\ts\tt\tr\n", {"choices": ("A", "B", "C")}, [("x", "", ("u", "v", "w"), 2), ("y", "", ("r", "s", "t"), 0)]),
     ("a.csv", 'text;label;"a, b"\nc, d;y;z\n', {}, [("c, d", "", (), "y")]),
+    ("a.csv", 'text,label,"a;b;c"\nc,y,z\n', {}, [("c", "", (), "y")]),
     ("a.txt", "a\nb\tc\n", {"is_labelled": False}, [("a", "", (), None), ("b\tc", "", (), None)]),
     ("a.jsonl", labelled(("a", None), ("b", "x")), {"is_labelled": False}, [("a", "", (), None), ("b", "", (), "x")]),
     *(
@@ -62,7 +67,9 @@ ROWS = [
         for choices, label, expected in [
             *((["red", "blue"], 1, 1), (["red", "blue"], "0", 0), (["red", "blue"], "blue ", 1)),
             # A number is an index, whatever the choices are.
-            *((["1", "0", "2"], "1", 1), (["1", "0", "2"], 2, 2), (["1.5", "2.5"], 2.5, 1)),
+            *((["1", "0", "2"], 1, 1), (["1.5", "2.5"], 2.5, 1)),
+            # A string is either, if only one is possible or both are the same.
+            *((["1", "0", "2"], "2", 2), (["7", "9"], "9", 1), (["7", "9"], "1", 1)),
         ]
     ),
 ]  # fmt: skip
@@ -72,7 +79,11 @@ WRONG = [
     ("a.jsonl", "\ufeff", {}, "a.jsonl has no rows"),
     ("a.tsv", "text\tlabel\n1\t2\n\n1\t2\t3\n", {}, "line 4: 3 columns, not 2"),
     ("a.tsv", b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n", {}, "line 3: not UTF-8; save"),
-    ("a.csv", "text,label\ncaf\xe9\n".encode("utf-16"), {}, "line 1: not UTF-8; save"),
+    ("a.csv", "text,label\ncaf\xe9\n".encode("utf-16"), {}, "a.csv is UTF-16: save it as UTF-8"),
+    ("a.csv", gzip.compress(b"text,label\n"), {}, "a.csv is compressed: unpack it"),
+    ("a.jsonl", b"PK\3\4\x14\0", {}, "a.jsonl is compressed: unpack it"),
+    ("a.csv", 'text,"label" x\n', {}, "line 1: invalid CSV (',' expected after '\"'); correct it, with"),
+    *(("a.jsonl", f'{start}\n"text": "x"', {}, "a.jsonl is one JSON value, not") for start in ("[{", "{")),
     ("a.csv", 'text,label\nx,1\n"y,2\nz,3\n', {}, "line 3: invalid CSV"),
     ("a.csv", "text,b,text\nx,y,z\n", {}, "line 1 names column 'text' twice"),
     ("a.tsv", "q\tlabel\na\tb\n", {}, "has no column 'text' (found: 'q', 'label'): rename a column, or set `text`"),
@@ -85,7 +96,8 @@ WRONG = [
     ("a.jsonl", [{"text": "a", "label": True}], {"is_score": True}, "'label' is True: give a number"),
     ("a.jsonl", [{"text": "a", "label": "1e300"}], {"is_score": True}, "'1e300': give a number up to 9e15"),
     ("a.jsonl", [{"text": "a", "choices": ["b", "c"], "label": 2}], CHOICES, "'label' is 2: give the index of the right choice, 0 to 1"),
-    ("a.jsonl", [{"text": "a", "choices": ["b", "b"], "label": "b"}], CHOICES, "or its text"),
+    ("a.jsonl", [{"text": "a", "choices": ["b", "c"], "label": "d"}], CHOICES, "or its text"),
+    *(("a.jsonl", [{"text": "a", "choices": choices, "label": choices[-1]}], CHOICES, "fits more than one choice: give") for choices in (["b", "b"], ["1", "0", "3", "2"])),
     ("a.jsonl", [{"text": "a", "choices": ["b"], "label": 0}], CHOICES, "give a list of two or more"),
     ("a.jsonl", [{"text": "a", "choices": ["b", ""], "label": 0}], CHOICES, "'choices' is empty"),
     ("a.jsonl", [{"text": "a", "choices": ["b"] * n, "label": 0} for n in (2, 2, 3)], CHOICES, "line 3: 3 choices, most have 2"),
@@ -106,6 +118,9 @@ def test_files_that_cannot_be_used(write, tmp_path):
         with pytest.raises(errors.InputError) as caught:
             read(path, **options)
         assert message in str(caught.value) and str(path) in str(caught.value)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(errors.InputError, match="pipe.csv is a named pipe"):
+        custom.read_table(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
     for name in ("no.tsv", "folder.csv"):
         with pytest.raises(errors.InputError, match=f"{name} cannot be read"):
@@ -118,7 +133,7 @@ def test_rows_of_every_family(write):
         found = [(e.text, e.text_pair, e.choices, e.label) for e in rows]
         assert repr(found) == repr(expected)
     rows = read(write("a.csv", "id,text,label\n\n7, a,x\n"))
-    assert (rows[0].line, rows[0].given) == (3, {"id": "7", "text": " a"})
+    assert (rows[0].line, rows[0].given) == (3, {"id": "7", "text": "a"})
 
 
 # Three files, or a train file of which a part is held out.
@@ -142,6 +157,7 @@ def test_held_out_rows(write):
     assert [(e.text, e.label) for e in both] == MANY
     numbers = [int(e.text.split()[1]) for e in dev]
     assert numbers == sorted(numbers)
+    assert numbers[:5] == [4, 9, 20, 21, 22]  # Old runs resume.
     again, other = (splits(path, seed=seed)["dev"] for seed in (1, 2))
     assert dev == again != other
     # Scores and choices are held out without strata.
@@ -161,7 +177,8 @@ def test_held_out_rows(write):
 )
 def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
     label = dict(pairs)
-    rows = labelled(*((text, label[text]) for text, _ in pairs))
+    forms = itertools.cycle(("{}  x", "{}\tX"))  # the same to the model
+    rows = labelled(*((next(forms).format(t), label[t]) for t, _ in pairs))
     folder = tmp_path_factory.getbasetemp()
     path = data_files.write(folder, "given.jsonl", rows)
     num_texts = collections.Counter(map(str, label.values()))
@@ -171,7 +188,7 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
         return
     train, dev = splits(path, fraction, seed).values()
     assert len(train) + len(dev) == len(pairs)
-    assert not {e.text for e in train} & {e.text for e in dev}
+    assert not {e.text[0] for e in train} & {e.text[0] for e in dev}
     for split in (train, dev):
         assert {e.label for e in split} == {"true", "false"}
 
@@ -236,6 +253,7 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     # One composed, the other not.
     assert "'n\u00e9gative' (line 6), 'NE\u0301GATIVE' (line 10)" in logged[1]
     assert custom._plain("1.0") == custom._plain("1") != custom._plain("1.5")
+    assert custom._plain("neg\u200b") == custom._plain("\uff2eeg")
     custom.report_skipped(skipped, tmp_path / "new")
     path = tmp_path / "new" / "skipped_rows.tsv"
     assert str(path) in logged[-1]

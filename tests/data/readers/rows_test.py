@@ -1,3 +1,5 @@
+import io
+
 import pytest
 
 from gpt1_keras import errors
@@ -38,6 +40,19 @@ def test_formats(tmp_path):
             for line, row in read(data_files.write(tmp_path, "a", content))
         ]
         assert found == expected
+
+
+def test_type_of_standard_input(monkeypatch, logged):
+    for content, suffix in (
+        ("id,text (raw),text\n", ".csv"),
+        ("a\tb\n", ".tsv"),
+        ("Message, text, mail: all cost extra.\nYes.\n", ".txt"),
+        ("No columns, one text.\n", ".txt"),
+    ):
+        piped = io.TextIOWrapper(io.BytesIO(content.encode()))
+        monkeypatch.setattr("sys.stdin", piped)
+        assert rows.StandardInput("text", False).suffix == suffix
+    assert len(logged) == 3 and "read as .csv, judging by" in logged[0]
 
 
 def test_a_few_bad_rows_are_tolerated(logged):
