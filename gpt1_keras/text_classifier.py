@@ -351,8 +351,9 @@ def _contained(verbose):
     with _LOCK, precision.restored():
         logged, logger = io.StringIO(), logging.getLogger("absl")
         warnings = logging.StreamHandler(sys.stderr)
-        warnings.setLevel(logging.WARNING if not verbose else logging.FATAL)
-        logger.addHandler(warnings)
+        warnings.setLevel(logging.WARNING)
+        if not verbose:
+            logger.addHandler(warnings)
         states = random.getstate(), np.random.get_state()
         try:
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):
