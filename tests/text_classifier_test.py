@@ -100,13 +100,15 @@ def test_is_a_scikit_learn_estimator(classifier):
         model.predict(TEXTS)
 
 
-def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch):
+def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch, capsys):
     before, states = sys.stderr, (random.getstate(), np.random.get_state()[1])
     skipping = base.clone(classifier).set_params(
         num_epochs=1, settings=SETTINGS | {"BAD_ROWS": "skip"}
     )
     skipping.fit([*TEXTS, "a lonely gate"], [*LABELS, 11])
     assert skipping.classes_.tolist() == [9, 10]  # The lonely class is lost.
+    shown = capsys.readouterr().err  # of all log lines, the warnings
+    assert "skipping 1 of 41 rows" in shown and "finished" not in shown
     assert random.getstate() == states[0]
     assert np.array_equal(np.random.get_state()[1], states[1])
     expected = fitted.predict_proba(TEXTS[:3])

@@ -127,3 +127,9 @@ def test_another_preset_of_the_same_name_is_measured(tiny, tmp_path):
     rows = (data / "glue/CoLA/dev.tsv").read_text().splitlines(True)
     (data / "glue/CoLA/dev.tsv").write_text("".join(rows[:20]))
     assert evaluate()["num_examples"] == 20
+    # And a lost table is written again.
+    table = tmp_path / "dev" / "predictions.tsv"
+    before = table.read_bytes()
+    table.unlink()
+    evaluate()
+    assert table.read_bytes() == before

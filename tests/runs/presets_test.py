@@ -31,7 +31,7 @@ def weights(model):
     return [small_models.read(weight.value) for weight in model.weights]
 
 
-def test_find(tiny, preset, tmp_path):
+def test_find(tiny, preset, tmp_path, caplog):
     """The preset, or the workdir above."""
     for path in (preset, str(preset)):
         assert presets.find(path) == preset
@@ -44,6 +44,10 @@ def test_find(tiny, preset, tmp_path):
     seeds = {str(i): dict(zip("fa", x)) for i, x in enumerate(pairs, 1)}
     data_files.write(tmp_path, "result.json", {"seeds": seeds})
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
+    assert "is not finished" not in caplog.text
+    data_files.write(tmp_path, "seed_2/config.gin", "")
+    assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
+    assert "seed_2 is not finished: using what it saved" in caplog.text
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     for name in ("nowhere", "empty", "file"):
