@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import results
@@ -79,6 +80,11 @@ class HeldOut:
         split = shards.split("held_out")
         # The first token of a book is not scored.
         self.has_tokens = int(split.lengths.max(initial=0)) > 1
+        if not self.has_tokens:
+            logging.warning(
+                "no book is held out, so perplexity on unseen text will not be"
+                " measured: give at least two books"
+            )
         self._score = functools.partial(
             score,
             learner,
@@ -91,8 +97,7 @@ class HeldOut:
     def record(self, step, history):
         """Measure and record a step, unless it is the last (see `final`)."""
         if self.has_tokens and step < self._num_steps:
-            metrics = self._score(tokens=self._evaluation.tokens)
-            history.write(step, split="held_out", **metrics)
+            self._measure(step, history, self._evaluation.tokens)
 
     def final(self, history):
         """Measure and record the last step unless recorded; close `history`.
@@ -105,7 +110,18 @@ class HeldOut:
                 beside = ("step", "split", "seconds")
                 metrics = {k: v for k, v in line.items() if k not in beside}
         if self.has_tokens and not metrics:
-            metrics = self._score(tokens=self._evaluation.final_tokens)
-            history.write(step, split="held_out", **metrics)
+            tokens = self._evaluation.final_tokens
+            metrics = self._measure(step, history, tokens)
         history.close()
+        return metrics
+
+    def _measure(self, step, history, tokens):
+        metrics = self._score(tokens=tokens)
+        history.write(step, split="held_out", **metrics)
+        logging.info(
+            f"held-out books after step {step:,}: perplexity"
+            f" {metrics['perplexity']:,.2f} per token,"
+            f" {metrics['word_perplexity']:,.2f} per word"
+            f" ({metrics['tokens']:,} tokens)"
+        )
         return metrics

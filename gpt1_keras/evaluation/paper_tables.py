@@ -189,8 +189,8 @@ def ablation_table(ablations, paper):
             theirs[name] = tables.percent(paper.get(row, {}).get(task))
         rows += [ours, theirs] if row in ROWS else [ours]
     notes = [
-        "Percent: the paper's metric on dev, mean over seeds, with the range "
-        "below. The paper's numbers are from GLUE's test server. The average "
+        "Percent: the paper's metric on dev, mean over seeds, with the range."
+        " The paper's numbers are from GLUE's test server. The average "
         "is given if all eight tasks have results. Of several results for a "
         "cell, the one that differs least from the full model is shown."
     ]

@@ -116,6 +116,8 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     figure.supxlabel(x_label, fontsize=8)
     figure.supylabel(y_label, fontsize=8)
     kinds = {point.kind for point in points}
+    if len(kinds - {"batches"}) == 1:  # The names are enough.
+        kinds &= {"batches"}
     shown = styles | {
         label: {"color": "0.3"} | line
         for kind, (label, line) in _KINDS.items()
@@ -168,8 +170,11 @@ def _log_steps(axes):
     """Make the x axis logarithmic, with steps such as 500, 1k, 2k, 5k."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
-    # 1, 2 and 5 of each decade fit on the axis; of many decades only 1 does.
+    # 1, 2 and 5 of each decade fit on the axis; of many decades only 1 does,
+    # and a short axis has room for all.
     subs = (1, 2, 5) if high / low < 3000 else (1,)
+    if high / low < 5:
+        subs = range(1, 10)
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=subs))
     axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
@@ -202,11 +207,12 @@ def perplexities(runs, path):
             split, value = line.get("split"), line.get("perplexity")
             # It is infinite before a network has learned anything.
             if split in kinds and math.isfinite(value or math.inf):
-                name, kind = str(run.path), kinds[split]
+                name = str(run.path) if len(runs) > 1 else "held-out books"
+                kind = kinds[split]
                 points.append(Point(name, kind, line["step"], value))
     if not points:
         return None
-    label = "perplexity per token"
+    label = "perplexity per token of held-out books"
     draw_curves(points, path, y_label=label, format_axes=_log_perplexities)
     return Picture(
         "Learning curves of pretraining",

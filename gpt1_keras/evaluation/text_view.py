@@ -21,7 +21,7 @@ _SURPRISING = -10.0
 SURPRISE_LEGEND = (
     "The darker a token, the less the model expected it: white is certain, the "
     f"full colour a probability of e^{_SURPRISING:.0f} or less. Point at one "
-    "for its number."
+    "for its number. The first is scored as the beginning of a line."
 )
 ATTENTION_LEGEND = (
     "The darker a token, the more the last layer attends to it from [extract], "

@@ -454,9 +454,8 @@ def _baselines(train, dev, metrics):
     others = {}
     if not task.label_space.score_range:
         others["majority class"] = dev.majority()[name]
-    if found:
-        best = max(found, key=lambda baseline: found[baseline][name])
-        others[f"scikit-learn's baseline ({best})"] = found[best][name]
+    titles = {"words": "TF-IDF", "overlap": "word overlap"}
+    others |= {titles[each]: found[each][name] for each in found}
     if others:
         shown = "; ".join(f"{k}: {v:.3f}" for k, v in others.items())
         rival = max(others.values())

@@ -94,6 +94,6 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
             " counted from 0"
         ) from None
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
-    title = f"attention of {name}"
+    title = f"attention of {name}, counted from 0"
     text_view.draw_attention(shares, pieces, workdir / picture, title=title)
     return picture

@@ -29,7 +29,11 @@ _read = functools.partial(files.read_text, "vocabulary")
 
 
 def warn_of_unknown(
-    name, num_unknown, num_tokens, so="the model cannot tell them apart"
+    name,
+    num_unknown,
+    num_tokens,
+    so="the model cannot tell them apart (docs/recipes.md: a"
+    " language other than English)",
 ):
     """Warn if more than 1 % of the tokens are unknown to the vocabulary."""
     if num_unknown > _MANY_UNKNOWN * num_tokens:

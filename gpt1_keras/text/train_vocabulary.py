@@ -15,8 +15,11 @@ from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer
 from gpt1_keras.text import words
 
-_MAX_CHARACTERS = 256  # Words with rarer characters are not counted.
 _MANY = 0.01  # of the words
+# Characters that are kept in any case, if there are so many. Of rarer ones, as
+# many are dropped as occur in at most `_MANY` words; they become unknown.
+_COMMON = 256
+_SHARE = 0.25  # of the entries, or `_COMMON`: the most characters
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
 _WORDS_PER_LINE = 1000
 _split = tokenizer.ChunkDictionary(lambda word: (word,))
@@ -43,7 +46,7 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
     Raises:
         InputError: there are no words, or more characters than entries.
     """
-    counts, characters = _count(texts)
+    counts, characters = _count(texts, vocabulary_size)
     ends = [character + subwords.END_OF_WORD for character in characters]
     first = [subwords.BytePair.unknown, *characters, *ends]
     newline = subwords.BytePair.newline
@@ -62,7 +65,7 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
 
 def train_wordpiece(texts, *, vocabulary_size, show_progress=False):
     """Return a WordPiece `Tokenizer`; arguments as in `train_bpe`."""
-    counts, characters = _count(texts)
+    counts, characters = _count(texts, vocabulary_size)
     inner = [subwords.CONTINUATION + character for character in characters]
     marks = [subwords.WordPiece.unknown, subwords.WordPiece.newline]
     model = _learn(
@@ -82,7 +85,7 @@ def train_wordpiece(texts, *, vocabulary_size, show_progress=False):
 TRAINERS = {"bpe": train_bpe, "wordpiece": train_wordpiece}
 
 
-def _count(texts):
+def _count(texts, size):
     """Return {word: count} in fixed order, and the characters to keep."""
     is_counted = isinstance(texts, collections.Counter)
     counts = collections.Counter(texts) if is_counted else count_words(texts)
@@ -94,16 +97,28 @@ def _count(texts):
         for character in word:
             frequency[character] += count
     ranked = sorted(frequency, key=lambda c: (-frequency[c], c))
-    rare = frozenset(ranked[_MAX_CHARACTERS:])
-    kept = {w: counts[w] for w in sorted(counts) if rare.isdisjoint(w)}
-    lost = 1 - sum(kept.values()) / counts.total()
-    if lost > _MANY:
+    rank = {character: i for i, character in enumerate(ranked)}
+    # [words]: the rank of the rarest character of each
+    rarest = {word: max(map(rank.get, word)) for word in sorted(counts)}
+    words_of = collections.Counter()
+    for word, place in rarest.items():
+        words_of[place] += counts[word]
+    lost, num_kept = 0, len(ranked)
+    most = max(_COMMON, int(_SHARE * size))
+    while num_kept > _COMMON and (
+        num_kept > most
+        or lost + words_of[num_kept - 1] <= _MANY * counts.total()
+    ):
+        num_kept -= 1
+        lost += words_of[num_kept]
+    if lost > _MANY * counts.total():
         logging.warning(
-            f"{100 * lost:.0f} % of the words have characters beyond the"
-            f" {_MAX_CHARACTERS} most frequent ones, which will be unknown;"
-            " give a `vocabulary` that has them"
+            f"{100 * lost / counts.total():.0f} % of the words have characters"
+            f" beyond the {num_kept:,} most frequent ones, which will be"
+            " unknown: raise `vocabulary_size`"
         )
-    return kept, sorted(ranked[:_MAX_CHARACTERS])
+    kept = {w: counts[w] for w in rarest if rarest[w] < num_kept}
+    return kept, sorted(ranked[:num_kept])
 
 
 def _learn(model, build_trainer, counts, first, size, **options):

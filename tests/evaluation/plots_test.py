@@ -30,6 +30,11 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     figures[0].draw_without_rendering()
     assert second.get_title() == "other" and not second.collections
     assert matplotlib.rcParams["text.parse_math"]  # for the user's own plots
+    # A single kind of line needs no name of its own.
+    points = [plots.Point("a", kind, 1, 2) for kind in ("lstm", "batches")]
+    plots.draw_curves(points, "x.png", y_label="y", format_axes=lambda _: None)
+    names = [text.get_text() for text in figures[1].legends[0].get_texts()]
+    assert names == ["a", "training batches"]
 
 
 def test_points_of_the_figures(monkeypatch, tmp_path):

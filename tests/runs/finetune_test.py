@@ -505,7 +505,7 @@ def test_the_log_says_when_a_baseline_is_as_good(monkeypatch):
             assert finetune._baselines(train, dev, metrics) == measured
             line = logged.pop()
             assert "; majority class: 0.700" in line
-            assert ("baseline (words): 0.600" in line) == bool(measured)
+            assert ("; TF-IDF: 0.600" in line) == bool(measured)
             assert ("network is no better" in line) != is_better
             doubt = "on 100 rows, a difference below 0.10 may be chance"
             assert (doubt in line) == is_close

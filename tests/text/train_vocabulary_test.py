@@ -94,3 +94,9 @@ def test_many_words_with_rare_characters_are_warned_of():
         ours = train_vocabulary.train_bpe([text], vocabulary_size=600)
     assert chr(0x4DD4) in ours.vocabulary  # the first of as rare ones
     assert "16 % of the words" in warning.call_args.args[0]
+    # A larger vocabulary has room for all but the words that may be lost: the
+    # 300 characters and 3 letters occur in 301 words, of which 1 % are 3.
+    with mock.patch.object(train_vocabulary.logging, "warning") as warning:
+        ours = train_vocabulary.train_bpe([text], vocabulary_size=1200)
+    assert not warning.called
+    assert len({e[0] for e in ours.vocabulary if len(e) == 1}) == 300
