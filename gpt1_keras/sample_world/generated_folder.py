@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-import os
 import pathlib
-import shutil
-import tempfile
 
 from gpt1_keras import errors
 from gpt1_keras import files
@@ -44,30 +41,21 @@ def write_once(directory, write, *, settings, manifest):
         errors.InputError: the folder holds something else.
     """
     directory = pathlib.Path(directory)
-    expected = {**settings, "generator": source_sha256()}
-    if directory.exists() and (
-        not directory.is_dir() or any(directory.iterdir())
-    ):
-        return _find(directory, expected, manifest)
-    parent = files.make_folder(directory.parent)
-    temporary = pathlib.Path(
-        tempfile.mkdtemp(dir=parent, prefix=f".{directory.name}.")
-    )
-    temporary.chmod(0o755)
-    try:
-        with files.named(directory):
-            names = write(temporary)
-        text = json.dumps({**expected, "files": names}, indent=2)
-        files.write_atomic(temporary / manifest, f"{text}\n")
-        try:
-            os.replace(temporary, directory)
-        except OSError:
-            # Another process may have created the same folder meanwhile.
-            return _find(directory, expected, manifest)
-        files.sync(parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return [directory / name for name in names]
+    expected = settings | {"generator": source_sha256()}
+
+    def is_new():
+        return not directory.is_file() and not any(directory.glob("*"))
+
+    if is_new():
+        parent = files.make_folder(directory.parent)
+        with files.exclusive(parent, name=".lock", wait=True):
+            # Another process may have written it meanwhile.
+            if is_new():
+                with files.new_folder(directory) as temporary:
+                    content = expected | {"files": write(temporary)}
+                    text = json.dumps(content, indent=2) + "\n"
+                    files.write_atomic(temporary / manifest, text)
+    return _find(directory, expected, manifest)
 
 
 def _find(directory, expected, manifest):

@@ -55,7 +55,7 @@ def test_sample_files_are_written_once(cache, caplog):
     splits = ("train", "dev", "test")
     assert [len(data.read(task, split)) for split in splits] == [8, 2, 2]
     message = warning(caplog)
-    (folder,) = cache.iterdir()
+    (folder,) = cache.glob("[!.]*")
     assert "no benchmark files are given" in message and str(folder) in message
     manifest = folder / "sample_benchmarks.json"
     before = manifest.stat().st_mtime_ns
@@ -65,4 +65,4 @@ def test_sample_files_are_written_once(cache, caplog):
     # Other samples are in other folders.
     assert len(files(sample_examples=12).read(task, "dev")) == 3
     assert files(sample_seed=1).read(task, "dev") != dev
-    assert len(list(cache.iterdir())) == 3
+    assert len(list(cache.glob("[!.]*"))) == 3
