@@ -13,6 +13,7 @@ from gpt1_keras.data import prepare
 from gpt1_keras.data import split
 from gpt1_keras.sample_world import benchmarks
 from gpt1_keras.sample_world import corpus as sample_world
+from gpt1_keras.sample_world import generated_folder
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 
@@ -165,5 +166,5 @@ def check_tensorflow(what, advice):
 
 def _sample_folder(name, size, seed):
     """Return the cache folder for data that this version generates."""
-    version = sample_world.source_sha256()[:8]
+    version = generated_folder.source_sha256()[:8]
     return files.cache_root() / f"{name}_{size}_{seed}_{version}"

@@ -23,8 +23,6 @@ NUM_WORLDS = 7
 # Consecutive draws without a new example before giving up.
 _MOST_VAIN_DRAWS = 20_000
 
-source_sha256 = generated_folder.source_sha256
-
 
 class Source:
     """Material of labelled examples, drawn without repetition.

@@ -11,7 +11,6 @@ from gpt1_keras.sample_world import stories
 from gpt1_keras.sample_world import tables
 from gpt1_keras.sample_world import world
 
-DEFAULT_WORDS = 2_100_000
 WORDS_PER_BOOK = 75_000
 FEWEST_WORDS = 4_000
 # Gives even a small corpus books to train on and books to hold out.
@@ -19,10 +18,8 @@ MIN_BOOKS = 4
 MANIFEST = "sample_world.json"
 _TITLES = ("Stories of {}", "A Year in {}", "The People of {}", "Days in {}")
 
-source_sha256 = generated_folder.source_sha256
 
-
-def write_corpus(directory, *, words=DEFAULT_WORDS, seed=0):
+def write_corpus(directory, *, words, seed=0):
     """Write books of at least `words` words in all; return their paths.
 
     The same seed and words give the same bytes everywhere. The folder appears

@@ -62,8 +62,6 @@ def conjugate(verb, tense, plural=False, wrong=False):
 
 
 def _past(verb):
-    if verb == "be":
-        return "was"
     irregular = dict(pair.split() for pair in tables.words("past"))
     if verb in irregular:
         return irregular[verb]

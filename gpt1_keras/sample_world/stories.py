@@ -35,35 +35,18 @@ _CLAUSES = {
 
 @dataclasses.dataclass(frozen=True)
 class EventKind:
-    """A kind of event, with all clauses about it.
+    """A kind of event: templates over its roles (see `sentences`)."""
 
-    All texts are templates over the event's roles (see `sentences`).
-
-    Attributes:
-        name: "mend".
-        slots: the roles that `said` names.
-        said: clauses that state the event.
-        implied: clauses that are true because of the event.
-        opposed: clauses that are false because of the event.
-        before: sentences that lead up to it.
-        after: sentences that follow it.
-        reasons: clauses with "because" and a pronoun.
-        questions: (question, answer) pairs.
-        speeches: (speaker role, hearer role, words).
-        moods: {role: mood}.
-    """
-
-    name: str
-    slots: frozenset
-    said: tuple
-    implied: tuple
-    opposed: tuple
-    before: tuple
-    after: tuple
-    reasons: tuple
-    questions: tuple
-    speeches: tuple
-    moods: dict
+    slots: frozenset  # the roles that `said` names
+    said: tuple  # clauses that state the event
+    implied: tuple  # clauses that are true because of it
+    opposed: tuple  # clauses that are false because of it
+    before: tuple  # sentences that lead up to it
+    after: tuple  # sentences that follow it
+    reasons: tuple  # clauses with "because" and a pronoun
+    questions: tuple  # (question, answer)
+    speeches: tuple  # (speaker role, hearer role, words)
+    moods: dict  # {role: mood}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,21 +65,12 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """A plot of plots.txt.
+    """A plot of plots.txt."""
 
-    Attributes:
-        name: "lost_thing".
-        titles: templates of chapter titles.
-        roles: {role: constraint or ""} in casting order.
-        settings: {role: "{@gift}"}, the fillers of roles of things.
-        events: (name of the kind, {role: role that fills it}) pairs.
-    """
-
-    name: str
-    titles: tuple
-    roles: dict
-    settings: dict
-    events: tuple
+    titles: tuple  # templates of chapter titles
+    roles: dict  # {role: constraint or ""} in casting order
+    settings: dict  # {role: "{@gift}"}, the fillers of roles of things
+    events: tuple  # (name of the kind, {role: role that fills it})
 
     @property
     def kinds(self):
@@ -135,13 +109,11 @@ def can_be_negated(clause):
 @functools.cache
 def kinds():
     """Return {name: EventKind} of events.txt."""
-    return {
-        name: _kind(name, entries)
-        for name, entries in tables.sections("events").items()
-    }
+    events = tables.sections("events")
+    return {name: _kind(entries) for name, entries in events.items()}
 
 
-def _kind(name, entries):
+def _kind(entries):
     found = {field: [] for field in _CLAUSES.values()}
     questions, speeches, moods = [], [], {}
     for entry in entries:
@@ -157,7 +129,6 @@ def _kind(name, entries):
             found[_CLAUSES[mark]].append(text)
     texts = {field: tuple(clauses) for field, clauses in found.items()}
     return EventKind(
-        name=name,
         slots=slots(" ".join(texts["said"])),
         questions=tuple(questions),
         speeches=tuple(speeches),
@@ -170,19 +141,18 @@ def _kind(name, entries):
 def plots():
     """Return a tuple of the Plots of plots.txt."""
     return tuple(
-        _plot(name, dict(entry.split(": ", 1) for entry in entries))
-        for name, entries in tables.sections("plots").items()
+        _plot(dict(entry.split(": ", 1) for entry in entries))
+        for entries in tables.sections("plots").values()
     )
 
 
-def _plot(name, lines):
+def _plot(lines):
     events = []
     for entry in lines["events"].split(", "):
         kind, *renamed = entry.split()
         events.append((kind, dict(role.split("=") for role in renamed)))
     settings = lines.get("set", "")
     return Plot(
-        name=name,
         titles=tuple(lines["titles"].split(" | ")),
         roles={
             role.partition("=")[0]: role.partition("=")[2]

@@ -34,21 +34,14 @@ _NEEDED_TRADES = ("healer", "carpenter")
 
 @dataclasses.dataclass(eq=False)
 class Person:
-    """One person.
+    """One person."""
 
-    Attributes:
-        first: first name, unique in a corpus.
-        surname: str.
-        gender: "f" or "m".
-        age: "child", "young", "grown" or "old".
-        traits: {relation: text, or Person for kin}, and details such as the
-            tool of a trade; templates name them as `{a.food}`.
-    """
-
-    first: str
+    first: str  # first name, unique in a corpus
     surname: str
-    gender: str
-    age: str
+    gender: str  # "f" or "m"
+    age: str  # "child", "young", "grown" or "old"
+    # {relation: text, or Person for kin}, and details such as the tool of a
+    # trade; templates name them as `{a.food}`.
     traits: dict
 
     @property
