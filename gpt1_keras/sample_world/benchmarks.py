@@ -113,24 +113,19 @@ class Source:
 def write_benchmarks(directory, *, num_train, num_dev, num_test, seed=0):
     """Write the files of all benchmarks below a folder.
 
-    The same arguments give the same bytes everywhere, no example is in two
-    splits, and the folder appears whole or not at all. If it already holds
-    these files, nothing is written. Besides the twelve benchmarks, it gets
-    GLUE's WNLI and diagnostic files and those of the zero-shot tasks:
-    Definite Pronoun Resolution, Winograd schemas, PDP and LAMBADA.
+    The same arguments give the same bytes everywhere, and no example is in
+    two splits. Besides the twelve benchmarks, the folder gets GLUE's WNLI and
+    diagnostic files and those of the zero-shot tasks: Definite Pronoun
+    Resolution, Winograd schemas, PDP and LAMBADA. A number that is too small,
+    or more than the world can provide, raises InputError.
 
     Args:
-        directory: folder that does not exist yet, is empty, or holds these
-            files.
+        directory: see `generated_folder.write_once`.
         num_train, num_dev, num_test: int. Examples of each benchmark: for
             RACE, questions, half of them about middle-school passages; for
             MultiNLI, this many matched and as many mismatched ones. Story
             Cloze has train and dev in one file, as officially.
         seed: int, the seed of the corpus about the same people.
-
-    Raises:
-        errors.InputError: the folder holds something else, or a number is
-            too small or more than the world can provide.
     """
     numbers = {"train": num_train, "dev": num_dev, "test": num_test}
     for split, number in numbers.items():

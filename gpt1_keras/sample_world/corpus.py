@@ -22,23 +22,10 @@ _TITLES = ("Stories of {}", "A Year in {}", "The People of {}", "Days in {}")
 def write_corpus(directory, *, words, seed=0):
     """Write books of at least `words` words in all; return their paths.
 
-    The same seed and words give the same bytes everywhere. The folder appears
-    whole or not at all, with a manifest beside the books; if it already
-    holds this corpus, nothing is written.
-
-    Args:
-        directory: folder that does not exist yet, is empty, or holds this
-            corpus.
-        words: total number of words, at least 4,000.
-        seed: int.
-
-    Returns:
-        List of pathlib.Path, one .txt file for each book: UTF-8, a paragraph
-        per line, an empty line between paragraphs.
-
-    Raises:
-        errors.InputError: the folder holds something else, or `words` is too
-            small.
+    The same seed and words give the same bytes everywhere: a .txt file for
+    each book, with a paragraph per line and an empty line after each. Fewer
+    than 4,000 words raise InputError. For `directory`, see
+    `generated_folder.write_once`.
     """
     if words < FEWEST_WORDS:
         raise errors.InputError(
