@@ -59,11 +59,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
                 f"`num_heads` {num_heads} does not divide `hidden_dim` "
                 f"{hidden_dim}: change one of them"
             )
-        self.hidden_dim = hidden_dim
-        self.num_heads = num_heads
-        self.attention_dropout = attention_dropout
-        self.residual_dropout = residual_dropout
-        self.initializer_range = initializer_range
+        self.keep(locals())
         self.head_dim = hidden_dim // num_heads
 
         self.query_key_value = self._dense(3 * hidden_dim, "query_key_value")

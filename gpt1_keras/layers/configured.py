@@ -10,8 +10,8 @@ from gpt1_keras.layers import dropout
 class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
-    Each of them must be an attribute of the same name. The mixin must precede
-    the Keras class in the list of bases.
+    Each of them must be an attribute of the same name (`keep`). The mixin must
+    precede the Keras class in the list of bases.
     """
 
     @classmethod
@@ -21,6 +21,11 @@ class Configured:
         ours = next(c for c in cls.__mro__ if c.__module__.startswith(package))
         names = inspect.getfullargspec(ours.__init__).kwonlyargs
         return [name for name in names if name != "dtype"]
+
+    def keep(self, arguments):
+        """Make the arguments of `__init__`, its `locals()`, attributes."""
+        for name in self.config_names():
+            setattr(self, name, arguments[name])
 
     def get_config(self):
         return super().get_config() | {

@@ -36,13 +36,7 @@ class DecoderBlock(configured.ConfiguredLayer):
     ):
         # Without autocast the float32 residual stream stays float32.
         super().__init__(autocast=False, **kwargs)
-        self.hidden_dim = hidden_dim
-        self.num_heads = num_heads
-        self.intermediate_dim = intermediate_dim
-        self.attention_dropout = attention_dropout
-        self.residual_dropout = residual_dropout
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
+        self.keep(locals())
 
         self.attention = attention.CausalSelfAttention(
             hidden_dim=hidden_dim,

@@ -44,12 +44,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
-        self.num_special_tokens = num_special_tokens
-        self.max_sequence_length = max_sequence_length
-        self.hidden_dim = hidden_dim
-        self.dropout = dropout
-        self.initializer_range = initializer_range
+        self.keep(locals())
 
     def build(self, input_shape):
         self.token_embeddings = self._table(
@@ -175,7 +170,7 @@ class TiedLogits(configured.ConfiguredLayer):
 
     def __init__(self, *, vocabulary_size, **kwargs):
         super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
+        self.keep(locals())
 
     def call(self, hidden, table):
         # [V + S, D] -> [V, D] -> [D, V]

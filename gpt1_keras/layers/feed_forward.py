@@ -38,10 +38,7 @@ class FeedForward(configured.ConfiguredLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.hidden_dim = hidden_dim
-        self.intermediate_dim = intermediate_dim
-        self.residual_dropout = residual_dropout
-        self.initializer_range = initializer_range
+        self.keep(locals())
 
         self.intermediate_dense = self._dense(
             intermediate_dim, "intermediate_dense"

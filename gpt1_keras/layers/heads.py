@@ -62,10 +62,7 @@ class _Head(configured.ConfiguredLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.num_outputs = num_outputs
-        self.score_range = score_range
-        self.dropout = dropout
-        self.initializer_range = initializer_range
+        self.keep(locals())
         self.dense = _Dense(
             num_outputs,
             kernel_initializer=self._normal(),

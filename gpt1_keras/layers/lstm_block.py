@@ -34,10 +34,7 @@ class LSTMBlock(configured.ConfiguredLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.hidden_dim = hidden_dim
-        self.num_units = num_units
-        self.residual_dropout = residual_dropout
-        self.initializer_range = initializer_range
+        self.keep(locals())
         self.lstm = keras.layers.LSTM(
             num_units,
             return_sequences=True,

@@ -137,8 +137,7 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         self.table_output = table
 
         # === Config ===
-        for name in self.config_names():
-            setattr(self, name, arguments[name])
+        self.keep(arguments)
 
     def encode(self, token_ids, position_ids=None, allowed=None):
         """Return hidden states and tables of a forward pass, symbolic or not.
