@@ -1,9 +1,8 @@
 """The books of the sample world: a chapter for each story, as text files."""
 
-import os
-
 from gpt1_keras import console
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.sample_world import draws as draws_module
 from gpt1_keras.sample_world import generated_folder
 from gpt1_keras.sample_world import sentences
@@ -49,13 +48,8 @@ def _write_books(folder, words, seed):
             book = Book(seed, index, words=-(-words // count))
             title = book.title.lower().replace(" ", "_")
             names.append(f"{index + 1:02d}_{title}.txt")
-            with open(
-                folder / names[-1], "w", encoding="utf-8", newline="\n"
-            ) as file:
-                for paragraph in book.paragraphs():
-                    file.write(f"{paragraph}\n\n")
-                file.flush()
-                os.fsync(file.fileno())
+            text = "".join(f"{each}\n\n" for each in book.paragraphs())
+            files.write_atomic(folder / names[-1], text)
             advance(1)
     return names
 
@@ -63,16 +57,11 @@ def _write_books(folder, words, seed):
 class Book:
     """Book number `index` of the corpus with the given seed.
 
-    The text depends on (seed, index, words) only.
-
-    Attributes:
-        world: world.World.
-        town: world.Town where it is set.
-        title: str.
+    The text depends on (seed, index, words) only; it has few more than `words`
+    words.
     """
 
     def __init__(self, seed, index, *, words):
-        """`words`: minimum number of words; the book has few more."""
         # Consecutive books share a world, each in another of its towns.
         series, number = divmod(index, world.NUM_TOWNS)
         self.world = world.build_world(seed, series)

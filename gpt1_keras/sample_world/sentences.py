@@ -19,7 +19,8 @@ import re
 from gpt1_keras.sample_world import tables
 from gpt1_keras.sample_world import world
 
-PAST, PRESENT, NEGATED = "past", "present", "negated"
+PAST, PRESENT = "past", "present"
+NEGATED = "negated"  # "did not find"
 # Deliberate faults, for CoLA.
 WRONG_FORM, MISSING = "wrong form", "missing"
 _PRONOUNS = {
@@ -37,15 +38,8 @@ _INNER_START = re.compile(r"(?<=[.!?] )[a-z]")
 
 
 @functools.cache
-def conjugate(verb, tense, plural=False, wrong=False):
-    """Return the third person of a verb, or a wrong form of it.
-
-    Args:
-        verb: base form.
-        tense: PAST, PRESENT or NEGATED ("did not find").
-        plural: bool.
-        wrong: bool.
-    """
+def conjugate(verb, tense, plural, wrong=False):
+    """Return the third person of a verb, or a wrong form of it."""
     if verb == "be":
         present = tense == PRESENT
         one, many = ("is", "are") if present else ("was", "were")

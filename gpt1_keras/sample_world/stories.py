@@ -164,14 +164,9 @@ def _plot(lines):
 
 
 def cast_story(plot, world, town, draws, people=()):
-    """Return a Story of the plot, or None if nobody is left for a role.
+    """Return a Story of the plot, set in a town; None if a role has nobody.
 
-    Args:
-        plot: Plot.
-        world: world.World.
-        town: world.Town where it is set.
-        draws: draws.Draws.
-        people: Persons who are cast first, if they fit.
+    `people` are cast first, if they fit.
     """
     cast = world.cast(town, draws)
     wanted = list(people)
