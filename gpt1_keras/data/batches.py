@@ -64,9 +64,9 @@ class TrainingBatches:
 class HeldOutBatches:
     """Held-out batches; call with 0 .. len - 1.
 
-    Each token but the first of a book has weight 1 in exactly one window;
-    `num_scored` counts these tokens. The last batch is padded with rows of
-    weight 0. `options` are `stride` and `limit` of `windows.held_out_windows`.
+    Each token but the first of a book has weight 1 in exactly one window. The
+    last batch is padded with rows of weight 0. `options` are `stride` and
+    `limit` of `windows.held_out_windows`.
     """
 
     def __init__(self, split, *, batch_size, sequence_length, **options):
@@ -74,8 +74,6 @@ class HeldOutBatches:
         self._windows = windows.held_out_windows(
             split.lengths, sequence_length=sequence_length, **options
         )
-        _, _, first_scored, end = self._windows.T
-        self.num_scored = int((end - first_scored).sum())
         self._shape = (batch_size, sequence_length)
         self.spec = spec_of(batch_size, 1, sequence_length)
 

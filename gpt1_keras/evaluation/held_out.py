@@ -46,7 +46,7 @@ def score(
     # Sums of millions of terms: in float64.
     nats = -np.sum(scores["log_probability"], dtype=np.float64)
     count = np.sum(scores["weight"], dtype=np.float64)
-    share = windows.num_scored / split.lengths.sum()
+    share = count / split.lengths.sum()
     words, size = (share * each.sum() for each in (split.words, split.bytes))
     loss, bits = float(nats / count), float(nats / np.log(2.0))
     return {
