@@ -44,6 +44,14 @@ def _read(
     name = f"{split}_{group}" if group else split
     path = _find(data_dir, folder, file or f"{name}.tsv")
     is_test = split == "test"
+    parse = parser(texts, class_names, label, group=group, is_test=is_test)
+    _, named = rows.named(path, rows.tab_separated(path), header)
+    substitute = examples.Example("", group=group) if is_test else None
+    return rows.collect(path, named, parse, substitute=substitute)
+
+
+def parser(texts, class_names, label="label", *, group="", is_test=False):
+    """Return a function from a row {column: str} to an Example; see `_read`."""
 
     def parse(row):
         found = [rows.text_of(row.get(column), column) for column in texts]
@@ -52,9 +60,7 @@ def _read(
             value = _label(value, class_names)
         return examples.Example(*found, label=value, group=group)
 
-    _, named = rows.named(path, rows.tab_separated(path), header)
-    substitute = examples.Example("", group=group) if is_test else None
-    return rows.collect(path, named, parse, substitute=substitute)
+    return parse
 
 
 def _find(data_dir, folder, file):

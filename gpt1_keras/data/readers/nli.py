@@ -6,7 +6,6 @@
   `tsv_format`, without header or quoting.
 """
 
-from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import rows
 
@@ -17,18 +16,13 @@ def read_snli(data_dir, split):
     """Read `train`, `dev` or `test` of SNLI from `DATA_DIR/snli`."""
     folders = ["snli", "snli/snli_1.0", "snli_1.0"]
     path = rows.find_file(data_dir, folders, f"snli_1.0_{split}.jsonl")
-    return rows.collect(path, rows.json_lines(path), _snli_example)
+    texts, label = ("sentence1", "sentence2"), "gold_label"
+    parse = glue.parser(texts, glue.THREE_WAY, label)
 
+    def parse_judged(row):  # "-": the annotators disagree.
+        return None if row.get(label) == "-" else parse(row)
 
-def _snli_example(row):
-    label = row.get("gold_label")
-    if label == "-":  # The annotators disagree.
-        return None
-    return examples.Example(
-        rows.text_of(row.get("sentence1"), "sentence1"),
-        rows.text_of(row.get("sentence2"), "sentence2"),
-        label=rows.label_of(label, glue.THREE_WAY),
-    )
+    return rows.collect(path, rows.json_lines(path), parse_judged)
 
 
 def read_scitail(data_dir, split):
@@ -36,14 +30,6 @@ def read_scitail(data_dir, split):
     folders = ["scitail/tsv_format", "scitail"]
     folders += ["scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"]
     path = rows.find_file(data_dir, folders, f"scitail_1.0_{split}.tsv")
-    columns = ["premise", "hypothesis", "label"]
-    _, found = rows.named(path, rows.tab_separated(path), columns)
-    return rows.collect(path, found, _scitail_example)
-
-
-def _scitail_example(row):
-    return examples.Example(
-        rows.text_of(row["premise"], "premise"),
-        rows.text_of(row["hypothesis"], "hypothesis"),
-        label=rows.label_of(row["label"], SCITAIL_LABELS),
-    )
+    texts = ("premise", "hypothesis")
+    _, found = rows.named(path, rows.tab_separated(path), [*texts, "label"])
+    return rows.collect(path, found, glue.parser(texts, SCITAIL_LABELS))
