@@ -17,25 +17,16 @@ _IGNORED = {"default": None, "repr": False, "compare": False}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """One example of a benchmark, whatever file it came from.
+    """One example of a benchmark, whatever file it came from."""
 
-    Attributes:
-        text: sentence, premise, first sentence, document or story.
-        text_pair: hypothesis, second sentence or question; "" without one.
-        choices: tuple of str, the answers to choose from; () elsewhere.
-        label: a class name of the task, the index of the right choice, or a
-            score; None if unknown.
-        group: subset that is also reported separately, such as "middle", or "".
-        line: int, the line of the user's own file on which the row begins.
-        given: {column: value} of that row, without the label. Both are None for
-            a benchmark, and ignored in comparisons.
-    """
-
-    text: str
-    text_pair: str = ""
-    choices: tuple = ()
+    text: str  # sentence, premise, first sentence, document or story
+    text_pair: str = ""  # hypothesis, second sentence or question
+    choices: tuple = ()  # of str, the answers to choose from
+    # A class name, the index of the right choice, or a score; None if unknown.
     label: str | int | float | None = None
-    group: str = ""
+    group: str = ""  # subset that is also reported separately, as "middle"
+    # Of the user's own file: the line on which the row begins, and {column:
+    # value} of the row without the label. Ignored in comparisons.
     line: int | None = dataclasses.field(**_IGNORED)
     given: dict | None = dataclasses.field(**_IGNORED)
 
