@@ -223,13 +223,11 @@ def finetune(
     user's own data go to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
-    # Those of this run, not of other runs in subfolders.
-    records = [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
-    if task.is_own:  # Official files do not change.
-        for path in records:
-            _check_or_write_examples(path.parent, task, data, {})
     start = {"preset": presets.sha256(pretrained.directory)}
-    for path in records:
+    # Those of this run, not of other runs in subfolders.
+    for path in (*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")):
+        if task.is_own:  # Official files do not change.
+            _check_or_write_examples(path.parent, task, data, {})
         results.check_inputs(path, start)
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
