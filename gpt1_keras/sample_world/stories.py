@@ -173,7 +173,7 @@ def cast_story(plot, world, town, draws, people=()):
     roles = {
         "town": town.name,
         "river": town.river,
-        "place": draws.pick(list(town.places.values())),
+        "place": draws.pick(town.places),
     }
     taken = []
     for role, constraint in plot.roles.items():

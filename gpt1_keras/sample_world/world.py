@@ -73,11 +73,11 @@ def with_value(fact, value):
 
 @dataclasses.dataclass(frozen=True)
 class Town:
-    """A town, its river and its places by kind ("by the old mill")."""
+    """A town, its river and its places ("by the old mill")."""
 
     name: str
     river: str
-    places: dict
+    places: list
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,10 +128,8 @@ def build_world(seed, index):
     }
     towns, people = [], []
     for _ in range(NUM_TOWNS):
-        places = {
-            kind: draws.pick(choice.split(", "))
-            for kind, choice in tables.rows("place")
-        }
+        choices = [choice.split(", ") for _, choice in tables.rows("place")]
+        places = list(map(draws.pick, choices))
         towns.append(Town(next(names["town"]), next(names["river"]), places))
         for _ in range(FAMILIES_PER_TOWN):
             people += _family(draws, names, towns[-1].name)
