@@ -25,12 +25,7 @@ _MOST_VAIN_DRAWS = 20_000
 
 
 class Source:
-    """Material of labelled examples, drawn without repetition.
-
-    Attributes:
-        draws: draws.Draws.
-        teller: sentences.Teller that uses names.
-    """
+    """Material of labelled examples, drawn without repetition."""
 
     def __init__(self, seed, name):
         self.draws = draws_module.Draws("benchmark", seed, name)

@@ -24,21 +24,17 @@ def write_once(directory, write, *, settings, manifest):
     """Fill a folder with `write`, unless it already holds the result.
 
     The folder appears whole or not at all, with a manifest that holds the
-    settings, the generator's hash and the names of the files.
+    settings, the generator's hash and the names of the files. Returns their
+    paths.
 
     Args:
         directory: path of a folder that does not exist yet, is empty, or
-            holds the result of an earlier call with these settings.
+            holds the result of an earlier call with these settings; another
+            one raises InputError.
         write: function from a folder to the names of the files that it wrote
             there, relative to it.
         settings: JSON dict of everything that the files depend on.
         manifest: name of the manifest.
-
-    Returns:
-        List of pathlib.Path.
-
-    Raises:
-        errors.InputError: the folder holds something else.
     """
     directory = pathlib.Path(directory)
     expected = settings | {"generator": source_sha256()}

@@ -138,7 +138,6 @@ class Teller:
     """Renderer of templates that remembers whom it named.
 
     Attributes:
-        draws: draws.Draws.
         by_name: True to use pronouns only where a template asks for one.
         roles: {role: Person or text} of the template in progress.
         fault: WRONG_FORM, MISSING or "": the fault of verbs.
