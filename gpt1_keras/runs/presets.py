@@ -42,6 +42,7 @@ from gpt1_keras.training import learner as learner_lib
 # A small set of single texts needs some dropout; pairs are better without
 # (RESULTS.md, "Few rows").
 _DROPOUT = 0.05
+_EXTEND = 'to train longer, raise steps or epochs with "EXTEND = True", or'
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 # Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
@@ -270,7 +271,7 @@ def _as_float32(config):
     return config | {"config": {"name": "float32"}} if is_policy else config
 
 
-def is_finished(workdir, config_sha256, advice="to run it again,"):
+def is_finished(workdir, config_sha256):
     """Return whether training is finished and its presets are intact.
 
     False if the preset is lost: the run then resumes from its last checkpoint
@@ -294,7 +295,7 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
                 ) from None
             logging.warning("%s: restoring it from the last checkpoint", error)
             return False
-    return results.is_finished(workdir, config_sha256, advice)
+    return results.is_finished(workdir, config_sha256, _EXTEND)
 
 
 def read_back(cls, directory, *, step):

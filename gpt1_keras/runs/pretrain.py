@@ -23,8 +23,6 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
-_EXTEND = 'to train longer, raise steps or epochs with "EXTEND = True", or'
-
 
 @checks.value_object
 class Training:
@@ -76,7 +74,7 @@ def pretrain(
     vocabulary; otherwise a new one from `build_backbone`. `zero_shot` has the
     `zero_shot.ZeroShotTasks` to measure during training, or is None.
     """
-    if presets.is_finished(workdir, config_sha256, _EXTEND):
+    if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
     strategy.check_batch(training.batch_size, training.microbatch_size)
