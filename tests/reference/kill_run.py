@@ -235,6 +235,8 @@ def outcome(workdir):
             for timed in ("seconds", "git_commit"):
                 facts.pop(timed, None)
             facts.get("files", {}).pop("metadata.json", None)
+            if "saved_model.pb" in facts.get("files", {}):  # see below
+                facts["files"] = sorted(facts["files"])
             found[str(name)] = facts
         elif path.name == "metrics.jsonl":
             found[str(name)] = lines(path.parent)
