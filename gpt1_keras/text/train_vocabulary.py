@@ -20,6 +20,9 @@ _MANY = 0.01  # of the words
 # many are dropped as occur in at most `_MANY` words; they become unknown.
 _COMMON = 256
 _SHARE = 0.25  # of the entries, or `_COMMON`: the most characters
+# Longer stretches without spaces are not learned from: the library takes time
+# that grows with the square of their length.
+_LONGEST_WORD = 1000
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
 _WORDS_PER_LINE = 1000
 _split = tokenizer.ChunkDictionary(lambda word: (word,))
@@ -117,7 +120,11 @@ def _count(texts, size):
             f" beyond the {num_kept:,} most frequent ones, which will be"
             " unknown: raise `vocabulary_size`"
         )
-    kept = {w: counts[w] for w in rarest if rarest[w] < num_kept}
+    kept = {
+        word: counts[word]
+        for word, place in rarest.items()
+        if place < num_kept and len(word) <= _LONGEST_WORD
+    }
     return kept, sorted(ranked[:num_kept])
 
 

@@ -100,3 +100,11 @@ def test_many_words_with_rare_characters_are_warned_of():
         ours = train_vocabulary.train_bpe([text], vocabulary_size=1200)
     assert not warning.called
     assert len({e[0] for e in ours.vocabulary if len(e) == 1}) == 300
+
+
+def test_a_stretch_without_spaces_is_not_learned_from():
+    """It would take hours."""
+    texts = [3_000_000 * "ab", "low lower"]
+    ours = train_vocabulary.train_bpe(texts, vocabulary_size=100)
+    assert ours.merges == [("l", "o")]  # No other pair occurs twice.
+    assert {"a", "b</w>"} < set(ours.vocabulary)
