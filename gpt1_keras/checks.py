@@ -105,6 +105,10 @@ def check(name, value, annotation, shown=UNKNOWN):
     if not fits(value, annotation):
         shown = errors.shortened(repr(value if shown is UNKNOWN else shown))
         remedy = f"give {_describe(annotation)}"
+        if fits((value,), annotation):
+            remedy = f"give ({value!r},) with its comma"
+        elif isinstance(value, int | float) and not _is_in_range(value):
+            remedy += f", in size from {_SMALLEST:.0e} to {_LARGEST:.0e}"
         raise errors.InputError(f"`{name}` is {shown}: {remedy}")
 
 
@@ -184,9 +188,7 @@ def fits(value, annotation):
         )
     elif kind in (int, float):
         is_number = isinstance(value, int | kind) and type(value) is not bool
-        is_right = is_number and (
-            not value or _SMALLEST <= abs(value) <= _LARGEST
-        )
+        is_right = is_number and _is_in_range(value)
     elif kind is str:  # Files cannot hold these characters.
         is_right = isinstance(value, str) and not re.search(
             "[\0\ud800-\udfff]", value
@@ -196,6 +198,10 @@ def fits(value, annotation):
     else:  # Kinds that are no class, such as `list[int]`, are not checked.
         is_right = not inspect.isclass(kind) or isinstance(value, kind)
     return is_right and all(_is_within(value, mark) for mark in own_marks)
+
+
+def _is_in_range(number):
+    return not number or _SMALLEST <= abs(number) <= _LARGEST
 
 
 def _is_within(value, mark):

@@ -80,6 +80,9 @@ def report(error):
     line, status = outcome(error)
     if line is None:
         raise
+    # After a KeyboardInterrupt inside `exec`, as of the dataclasses of a module
+    # that is loading, CPython would exit with 130; another `exec` ends that.
+    exec("")
     print(line, file=sys.stderr)
     return status
 

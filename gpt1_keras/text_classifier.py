@@ -145,17 +145,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         dials |= {**settings, "TRAIN_FILE": str(path)}
         files = ["gin/finetune/custom.gin", *map(os.fspath, files)]
         try:
-            self._run(directory, files, dials)
+            self._run(directory, files, dials, path)
         except errors.InputError as error:
             if is_new:  # The folder may belong to another run.
                 path.unlink()
-            raise errors.InputError(
-                re.sub(
-                    rf"{re.escape(str(path))} line (\d+)",
-                    lambda found: f"X[{int(found[1]) - 1}]",
-                    str(error),
-                )
-            ) from None
+            raise errors.InputError(_of_arguments(str(error), path)) from None
         self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.
         names = self._loaded().preprocessor.label_words
@@ -238,9 +232,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         checks.check("settings", settings or {}, dict)
         self._run(path, ["gin/export_custom.gin"], dials | (settings or {}))
 
-    def _run(self, directory, files, dials):
+    def _run(self, directory, files, dials, rows_file=None):
         lines = [f"{name} = {_plain(value)!r}" for name, value in dials.items()]
-        with _contained(self.verbose):
+        with _contained(self.verbose, rows_file):
             main.run(files, lines, str(directory), verbose=self.verbose)
 
     def _loaded(self):
@@ -304,6 +298,8 @@ def _rows(X):
 
 def _names(y, size):
     """Return labels `[N]` as names of classes."""
+    if y is None:
+        raise errors.InputError("y is None: give a label for each text")
     labels = np.asarray(y, dtype=object).ravel().tolist()
     if len(labels) != size:
         raise errors.InputError(f"{size} texts, but {len(labels)} labels in y")
@@ -314,6 +310,10 @@ def _names(y, size):
             f"y holds {listed}: give all labels as str, int or bool"
         )
     names = [str(label) for label in labels]
+    if len(set(names)) < 2:
+        raise errors.InputError(
+            f"y has {len(set(names))} different labels: give at least two"
+        )
     for name in names:
         if name != name.strip():
             raise errors.InputError(
@@ -323,9 +323,24 @@ def _names(y, size):
 
 
 def _plain(value):
-    """Return a numpy scalar or a path as a value that gin can write."""
-    value = os.fspath(value) if isinstance(value, os.PathLike) else value
-    return value.item() if isinstance(value, np.generic) else value
+    """Return numpy's values and paths as what gin can write."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(_plain, value))
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _of_arguments(message, rows_file):
+    """Return a message about the rows' file as one about `X`."""
+    path = re.escape(str(rows_file))
+    for pattern, name in (
+        (rf"{path} line (\d+)", lambda found: f"X[{int(found[1]) - 1}]"),
+        (path, "X"),
+        ("--workdir", "`workdir`"),
+    ):
+        message = re.sub(pattern, name, message)
+    return message
 
 
 def _rows_file(directory, rows):
@@ -342,16 +357,23 @@ def _rows_file(directory, rows):
 
 
 @contextlib.contextmanager
-def _contained(verbose):
+def _contained(verbose, rows_file=None):
     """Restore precision and Python's and numpy's generators after a run.
 
     Unless `verbose`, log lines except warnings appear only after an error. A
     signal that stopped the run is raised again, for the caller's handler.
     """
+
+    def rename(record):
+        record.msg = _of_arguments(record.getMessage(), rows_file)
+        record.args = ()
+        return True
+
     with _LOCK, precision.restored():
         logged, logger = io.StringIO(), logging.getLogger("absl")
         warnings = logging.StreamHandler(sys.stderr)
         warnings.setLevel(logging.WARNING)
+        warnings.addFilter(rename)
         if not verbose:
             logger.addHandler(warnings)
         states = random.getstate(), np.random.get_state()

@@ -24,7 +24,7 @@ TABLE = [
     (checks.Paths, ["a", ("a", "b")], [(), ("a", "")], "such as ('a', 'b')"),
     (checks.Dtype, ["float32", "mixed_bfloat16"],
      ["bfloat16", "mixed_float16", 32], "'float32' or 'mixed_bfloat16'"),
-    (checks.Counts, [(1, 2), [3]], [(), 5, (0,), "ab", ("x",)], "each of at "),
+    (checks.Counts, [(1, 2), [3]], [(), (0,), "ab", ("x",)], "each of at "),
     (str, ["", "a"], [3, "a\0"], "text in quotes"),
     (bool, [True, False], [1, "True"], "True or False"),
     (dict, [{}], [[]], "dict"),
@@ -55,6 +55,24 @@ def test_values_are_refused_with_what_to_give():
 class Sizes:
     batch: checks.Count
     steps: checks.Count | None = None
+
+
+@pytest.mark.parametrize(
+    "value, annotation, remedy",
+    [
+        (3, checks.Seeds, "give (3,) with its comma"),
+        ("rte", checks.Names, "give ('rte',) with its comma"),
+        (
+            1e30,
+            checks.Positive,
+            "a number above 0, in size from 1e-38 to 9e+15",
+        ),
+    ],
+)
+def test_remedy_names_what_is_easily_missed(value, annotation, remedy):
+    with pytest.raises(errors.InputError) as caught:
+        checks.check("x", value, annotation)
+    assert str(caught.value).endswith(remedy)
 
 
 def test_value_object_checks_its_fields_and_is_frozen():

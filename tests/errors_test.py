@@ -1,6 +1,7 @@
 import pytest
 
 from gpt1_keras import errors
+from tests.reference import processes
 
 
 def test_messages_are_one_printable_line():
@@ -8,6 +9,23 @@ def test_messages_are_one_printable_line():
     assert message == "a\\nb\\x00\\u2028c\\x85 grün é 日本"
     message = str(errors.InputError("begin" + "x" * 5000 + "end"))
     assert len(message) < 1000 and message[:5] + message[-3:] == "beginend"
+
+
+def test_a_signal_while_modules_load_gives_the_documented_status(tmp_path):
+    """CPython makes 130 of it if code that a module executes was stopped."""
+    (tmp_path / "loading.py").write_text("exec('raise KeyboardInterrupt')")
+    (tmp_path / "program.py").write_text(
+        "import sys\n"
+        "from gpt1_keras import errors\n"
+        "try:\n"
+        "    import loading\n"
+        "except KeyboardInterrupt as error:\n"
+        "    sys.exit(errors.report(error))\n"
+    )
+    paths = f"{processes.ROOT}:{tmp_path}"
+    done = processes.python("-m", "program", cwd=tmp_path, PYTHONPATH=paths)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("stopped by SIGINT")
 
 
 class ResourceExhaustedError(Exception):

@@ -166,7 +166,9 @@ ROWS_REFUSED = [
     (["a", "b"], [0], "1 labels"),
     (["a", "b"], [0.5, 1.5], "float"),
     (["a", "b"], [0, "1"], "int, str"),
-    (["a", "b"], [1, 1], "only the label"),
+    (["a", "b"], [1, 1], "y has 1 different labels"),
+    ([], [], "y has 0 different labels"),
+    (["a", "b"], None, "y is None"),
     (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
     (["a\ud800", "b"], [0, 1], "is not a character"),
 ]

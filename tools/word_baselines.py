@@ -29,6 +29,7 @@ from tools import command_line  # noqa: E402
 with console.without_noise():  # tasks import Keras
     from gpt1_keras.data import examples
     from gpt1_keras.evaluation import word_baselines
+    from gpt1_keras.runs import sources
     from gpt1_keras.tasks import benchmarks
 
 _LEFT_OUT = {
@@ -48,11 +49,12 @@ def main(arguments):
     parser.add_argument("--examples", type=command_line.positive)
     parser.add_argument("--seed", type=command_line.seed, default=42)
     values = parser.parse(arguments)
+    data = sources.BenchmarkFiles(data_dir=values.data)
     for i, task in enumerate([_task(name) for name in values.tasks]):
         train = examples.draw_subset(
-            task.read(values.data, "train"), values.examples, seed=values.seed
+            data.read(task, "train"), values.examples, seed=values.seed
         )
-        cells = _cells(task, train, task.read(values.data, "dev"))
+        cells = _cells(task, train, data.read(task, "dev"))
         rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]
         print(*map(_row, rows), sep="\n", flush=True)
 

@@ -251,8 +251,8 @@ def tokenizer_of(directory, recipe, *, sha256):
     if tokenizer.sha256 != sha256:
         raise InputError(
             f"{directory} was prepared with another tokenizer ({sha256[:12]},"
-            f" not {tokenizer.sha256[:12]}): give its `vocabulary` and"
-            " `merges` or prepare the books again"
+            f" not {tokenizer.sha256[:12]}): give that one or the books"
+            " themselves, or prepare them again"
         )
     return tokenizer
 

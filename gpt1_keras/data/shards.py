@@ -75,8 +75,9 @@ class Shards:
 
     def summary(self):
         total = self.index["total"]
+        books = "1 book" if total["books"] == 1 else f"{total['books']:,} books"
         return (
-            f"{total['books']:,} books ({total['held_out_books']:,} held out),"
+            f"{books} ({total['held_out_books']:,} held out),"
             f" {total['tokens']:,} tokens, {total['skipped']:,} files skipped"
         )
 

@@ -27,10 +27,15 @@ def choose(names, *, fraction, seed):
 
 
 def read_names(named):
-    """Return a tuple of names, given as such or as a file of one per line."""
+    """Return a tuple of names, given as such or in a file of one per line."""
     if isinstance(named, str | os.PathLike):
         lines = files.read_text("`held_out_books`", named).split("\n")
-        named = [line.strip() for line in lines if line.strip()]
+        path, named = named, [each.strip() for each in lines if each.strip()]
+        if not named:
+            raise InputError(
+                f"`held_out_books`: {path} is empty: write the path of a book"
+                " on each line"
+            )
     return None if named is None else tuple(named)
 
 

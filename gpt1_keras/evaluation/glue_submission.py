@@ -7,6 +7,7 @@ line per test row, numbered from 0.
 import dataclasses
 import io
 import pathlib
+import re
 import zipfile
 
 from gpt1_keras import errors
@@ -127,7 +128,8 @@ def _is_row(line, index, labels):
         return False
     if labels:
         return fields[1] in labels
-    try:
-        return glue.LOWEST_SCORE <= float(fields[1]) <= glue.HIGHEST_SCORE
-    except ValueError:
+    # `float` reads more than a server may: "\uff11", "1_0", " 1".
+    number = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+    if re.fullmatch(number, fields[1]) is None:
         return False
+    return glue.LOWEST_SCORE <= float(fields[1]) <= glue.HIGHEST_SCORE

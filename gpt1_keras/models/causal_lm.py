@@ -129,7 +129,8 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     def _check(self, token_ids):
         """Raise ValueError if the backbone cannot read ids `[B, T]`."""
         network = self.backbone
-        length, highest = token_ids.shape[1], token_ids.max()
+        length = token_ids.shape[1]
+        lowest, highest = token_ids.min(), token_ids.max()
         if length > network.max_sequence_length:
             raise ValueError(
                 f"a text of {length} tokens, but the model has "
@@ -137,9 +138,10 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
                 "max_length"
             )
         rows = network.vocabulary_size + network.num_special_tokens
-        if highest >= rows:
+        if lowest < 0 or highest >= rows:
+            wrong = lowest if lowest < 0 else highest
             raise ValueError(
-                f"token id {highest}, but the model has {rows} tokens: use "
+                f"token id {wrong}, but the model has {rows} tokens: use "
                 "the tokenizer of its preset"
             )
 

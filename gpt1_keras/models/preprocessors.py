@@ -241,10 +241,11 @@ class GPT1TaskPreprocessor(
         known = transforms.SIGNATURES[self.transform].fields
         # With choices, the question is optional.
         fields = {*known} - ({"text_pair"} if "choices" in known else set())
-        if not fields <= columns.keys():
+        if not fields <= columns.keys() or isinstance(x, tuple):
+            given = columns if isinstance(x, dict) else [type(x).__name__]
             raise ValueError(
-                f"{self.transform} takes {', '.join(sorted(fields))}, but"
-                f" {', '.join(sorted(columns))} is given"
+                f"{self.transform} takes a dict of {', '.join(sorted(fields))},"
+                f" but {', '.join(sorted(given))} is given"
             )
         columns = {name: columns[name] for name in known if name in columns}
         if any(hasattr(column, "graph") for column in columns.values()):
@@ -263,6 +264,8 @@ class GPT1TaskPreprocessor(
         candidates = []
         for row in zip(*columns.values(), strict=True):
             texts = dict(zip(columns, row))
+            if not isinstance(texts["text"], str):
+                raise ValueError("`text` holds lists: give a dict of columns")
             found = transform(
                 *transforms.encoded(pipeline.encode, **texts),
                 tokenizer=pipeline,

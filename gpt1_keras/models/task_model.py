@@ -189,7 +189,12 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
     def from_config(cls, config):
         config = dict(config)
         if isinstance(config.get("head"), dict):
-            config["head"] = keras.layers.deserialize(config["head"])
+            config["head"] = head = keras.layers.deserialize(config["head"])
+            if not head.trainable:
+                # Keras leaves the layers inside trainable, and TensorFlow
+                # ignores a value that is not new.
+                head.trainable = True
+                head.trainable = False
         return super().from_config(config)
 
 

@@ -225,12 +225,15 @@ def finetune(
     checks.check("task", task, task_lib.Task)
     start = {"preset": presets.sha256(pretrained.directory)}
     # Those of this run, not of other runs in subfolders.
-    for path in (*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")):
-        if task.is_own:  # Official files do not change.
-            _check_or_write_examples(path.parent, task, data, {})
+    begun = (*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}"))
+    for path in begun:
+        if task.is_own:
+            check_or_write_examples(path.parent, task, data)
         results.check_inputs(path, start)
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
+    for path in begun:  # Seeds on different examples must not be mixed.
+        check_or_write_examples(path.parent, task, data)
     strategy = devices.open()
     strategy.check_batch(training.batch_size, training.microbatch_size)
     size = training.evaluation_batch_size
@@ -321,7 +324,7 @@ class _Run:
             f" {num_tokens:.0f} tokens on average, {len(dev):,} dev examples,"
             f" {num_steps:,} steps of {batches.batch_size}"
         )
-        _check_or_write_examples(directory, task, self.data, self.start)
+        check_or_write_examples(directory, task, self.data, **self.start)
         custom_lib.report_skipped(task.skipped, directory)
         preset = directory / "preset"
 
@@ -470,7 +473,7 @@ def _baselines(train, dev, metrics):
     return found
 
 
-def _check_or_write_examples(directory, task, data, start):
+def check_or_write_examples(directory, task, data, **start):
     """Record a new run's examples and `start`; refuse others if it resumes."""
     splits = ["train", "dev"]
     if task.is_own and task.has_labelled_test:

@@ -58,15 +58,19 @@ def grid(
         for row in changes
     }
     left = [each for each in cells if not _finished([each], config_sha256)]
+    tasks_left = dict.fromkeys(cells[directory][1] for directory in left)
     checked = cells if left else {}
-    for directory, (row, _) in checked.items():
-        # Finished cells must have started from the same presets.
+    for directory, (row, task) in checked.items():
+        # Finished cells must have started from the same presets and, if they
+        # are to stand beside new ones of their task, from the same examples.
         start = {"preset": presets.sha256(changes[row]["pretrained"].directory)}
         for path in directory.rglob(finetune_lib.EXAMPLES):
             results.check_inputs(path, start)
-    for directory in left:
+            if task in tasks_left:
+                finetune_lib.check_or_write_examples(path.parent, task, data)
+    for task in tasks_left:
         for split in ("train", "dev"):
-            data.read(cells[directory][1], split)
+            data.read(task, split)
     for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
         # For a finished cell, this only checks that its presets are intact.

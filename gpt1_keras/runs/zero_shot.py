@@ -1,5 +1,6 @@
 """Zero-shot tasks of a pretrained language model (paper, section 5)."""
 
+import itertools
 import time
 
 from absl import logging
@@ -17,6 +18,7 @@ from gpt1_keras.models import shared_prefix
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import zero_shot as zero_shot_lib
+from gpt1_keras.text import subwords
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -84,6 +86,13 @@ class ZeroShotTasks:
             task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
             for e in examples
         ]
+        parts = [
+            ids
+            for each in candidates
+            for ids in (each.prefix, *itertools.chain(*each.continuations))
+        ]
+        unknown = sum(ids.count(subwords.UNKNOWN_ID) for ids in parts)
+        subwords.warn_of_unknown(name, unknown, sum(map(len, parts)))
         cuts = [each.num_cut for each in candidates if each.num_cut]
         if cuts:
             logging.warning(

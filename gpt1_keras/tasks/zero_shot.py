@@ -130,6 +130,11 @@ class Sentiment(ZeroShotTask):
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """One continuation per word; reviews are truncated at the beginning."""
         words = [encode(w, tokenizer) for w in _flat(self.label_words)]
+        if len(set(map(tuple, words))) < len(words):
+            raise errors.InputError(
+                f"`label_words` are {self.label_words!r}: two of them have the"
+                " same tokens: give words that the preset's vocabulary knows"
+            )
         prefix = tokenizer.encode(f"{example.text} very")
         return fit(prefix, words, tokenizer, max_sequence_length)
 

@@ -5,6 +5,8 @@ import itertools
 import json
 import pathlib
 
+from absl import logging
+
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.text import standardize
@@ -171,7 +173,11 @@ class Tokenizer:
 
     @classmethod
     def checked(cls, pieces, merges, path):
-        """Return a BPE tokenizer; refuse a vocabulary that lacks merges."""
+        """Return a BPE tokenizer; refuse a vocabulary that lacks merges.
+
+        Merges in another order than the ids of their results cause a warning,
+        since the order decides how words are split.
+        """
         made = set(map("".join, merges))
         lost = [
             piece
@@ -185,7 +191,16 @@ class Tokenizer:
                 f"{path}: the merges of {len(lost)} tokens are missing, such as"
                 f" that of {lost[0]!r}: give the vocabulary's own merges"
             )
-        return cls(pieces, merges)
+        found = cls(pieces, merges)
+        results = [i for i in map(found.ids.get, map("".join, merges)) if i]
+        falls = sum(a > b for a, b in itertools.pairwise(results))
+        if falls > _FEW_PIECES * len(results):
+            logging.warning(
+                f"{path}: {falls} merges come before one of an earlier token of"
+                " the vocabulary: if they are not in the order in which they"
+                " were learned, words are split wrongly"
+            )
+        return found
 
     @classmethod
     def from_directory(cls, directory):

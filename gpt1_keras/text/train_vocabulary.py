@@ -125,6 +125,12 @@ def _count(texts, size):
         for word, place in rarest.items()
         if place < num_kept and len(word) <= _LONGEST_WORD
     }
+    long = sum(counts[word] for word in counts if len(word) > _LONGEST_WORD)
+    if long:
+        logging.warning(
+            f"nothing is learned from {long:,} words of more than"
+            f" {_LONGEST_WORD:,} characters"
+        )
     return kept, sorted(ranked[:num_kept])
 
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt1_keras.data import split
+from gpt1_keras.errors import InputError
 
 NAMES = [f"book {i}" for i in range(100)]
 
@@ -93,3 +94,12 @@ def test_names_are_read_from_a_file_with_a_byte_order_mark(tmp_path):
     assert split.read_names(path) == ("one.txt", "two.txt")
     with pytest.raises(ValueError, match="all books: name fewer"):
         split.find(NAMES, NAMES)
+
+
+def test_names_from_a_file(tmp_path):
+    path = tmp_path / "names"
+    path.write_text("a.txt\n\n b/c.txt \n")
+    assert split.read_names(path) == ("a.txt", "b/c.txt")
+    path.write_text("\n")
+    with pytest.raises(InputError, match="names is empty: write the path"):
+        split.read_names(path)

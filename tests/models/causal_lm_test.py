@@ -59,6 +59,7 @@ def test_what_the_network_cannot_read_is_refused(model):
     for ids, said in (
         (np.zeros((2, length + 1), "int32"), f"has {length} positions"),
         (np.full((1, 3), rows, "int32"), f"token id {rows}, but"),
+        (np.full((1, 3), -1, "int32"), "token id -1, but"),
     ):
         with pytest.raises(ValueError, match=said):
             model.generate(small_models.inputs(ids), stop_token_ids=None)

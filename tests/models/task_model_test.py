@@ -173,6 +173,16 @@ def test_classes_for_a_pretrained_preset(tmp_path):
         np.testing.assert_equal(ours.get_weights(), theirs.get_weights())
 
 
+def test_a_frozen_head_is_saved_as_such(tmp_path):
+    model = fine_tuned("classification")
+    model.head.trainable = False
+    model.save(tmp_path / "model.keras")
+    read = keras.saving.load_model(tmp_path / "model.keras")
+    expected = [variable.path for variable in model.trainable_variables]
+    assert [v.path for v in read.trainable_variables] == expected
+    assert not any("head" in path for path in expected)
+
+
 @pytest.mark.parametrize("name", ["fit", "evaluate", "predict"])
 def test_arguments_are_those_of_keras_hub_in_its_order(name):
     ours, theirs = (

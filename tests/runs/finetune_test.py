@@ -335,7 +335,7 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
         assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
 
 
-def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
+def test_ablations_and_several_seeds(fine_tune, tiny, tmp_path, monkeypatch):
     """A part of the examples, no pretraining, no auxiliary loss."""
     run = functools.partial(
         *(fine_tune, "."),
@@ -371,6 +371,14 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
     without = shutil.ignore_patterns("preset", "checkpoints")
     shutil.copytree(tmp_path / "seed_1", worker / "seed_1", ignore=without)
     shutil.rmtree(tmp_path / "seed_2")
+    # Nor is one that trained on other examples combined with new ones.
+    (tmp_path / "result.json").unlink()
+    data = shutil.copytree(tiny.data, tmp_path / "data")
+    with open(data / "glue/CoLA/dev.tsv", "a") as file:
+        file.write("x\t1\t\tone more\n")
+    with pytest.raises(errors.InputError, match="`dev` have changed since"):
+        run(data=data)
+    assert not (tmp_path / "seed_2").exists()
     monkeypatch.setattr(strategy.Strategy, "workdir", lambda *_: worker)
     run()
     assert results.read(worker)["seed"] == [1, 2]

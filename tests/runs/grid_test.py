@@ -126,6 +126,23 @@ def test_a_preset_that_changed_under_a_grid_is_refused(run, tmp_path):
         run(Finetune(), ("cola", "rte"))
 
 
+def test_rows_of_a_table_have_the_same_examples(run, preset, tmp_path):
+    rows = {"rows": ("full", "no_auxiliary_lm")}
+    run(Finetune(), ("cola", "rte"), **rows)
+    (tmp_path / "no_auxiliary_lm/cola/result.json").unlink()
+    for task in ("cola", "rte"):
+        path = tmp_path / "full" / task / "examples.json"
+        path.write_text('{"dev": "other rows"}')
+    with pytest.raises(
+        errors.InputError, match="`dev` have changed since .*a "
+    ):
+        run(Finetune(), ("cola", "rte"), **rows)
+    # Where nothing is left to do for a task, its files are not needed.
+    (tmp_path / "full/cola/examples.json").unlink()
+    run(finetune := Finetune(), ("cola", "rte"), **rows, missing=["rte"])
+    assert finetune.called == ["cola"]
+
+
 def test_workers_but_the_first_write_neither_table_nor_result(run, tmp_path):
     run(finetune := Finetune(), ("cola", "rte"), is_writer=False)
     assert finetune.called == ["cola", "rte"]

@@ -1,4 +1,5 @@
 import shutil
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from gpt1_keras import bindings
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import presets
+from gpt1_keras.text import subwords
 from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_runs
@@ -47,9 +50,13 @@ def test_cola_through_main(tiny, preset, tmp_path):
 def test_another_split_and_a_part_of_its_examples(tiny, preset, tmp_path):
     settings = {"SPLIT": "train", "NUM_EXAMPLES": 12}
     run = "zero_shot/cola", preset, tmp_path, tiny.data
-    found = tiny_runs.run(*run, **settings)
+    with mock.patch.object(subwords, "warn_of_unknown") as warn:
+        found = tiny_runs.run(*run, **settings)
     assert (found["split"], found["num_examples"]) == ("train", 12)
     rows = examples.draw_subset(glue.read_cola(tiny.data, "train"), 12)
+    encode = presets.load_tokenizer(presets.find(preset)).encode
+    ids = [index for row in rows for index in encode(row.text)]
+    warn.assert_called_with("cola train", ids.count(0), len(ids))
     metrics = found["metrics"]
     assert metrics["auc"] == auc_by_hand(preset, rows)[0]
     # The threshold is that of the same rows.

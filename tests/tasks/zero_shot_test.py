@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt1_keras import checks
+from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import packing
 from gpt1_keras.tasks import zero_shot
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import letter_tokenizer
+from tests.reference import small_models
 
 COLA, SST2, RACE, DPRD, LAMBADA = map(
     zero_shot.task, ("cola", "sst2", "race", "dprd", "lambada")
@@ -105,6 +107,12 @@ def test_probabilities_of_words_are_summed():
         assert checks.fits(both, allowed["label_words"])
         with pytest.raises(ValueError, match="each word to one class"):
             zero_shot.task("sst2", both)
+    unknown = zero_shot.task("sst2", (("\ub098\uc05c",), ("\uc88b\uc740",)))
+    tokenizer = small_models.byte_pairs()
+    with pytest.raises(errors.InputError, match="have the same tokens"):
+        unknown.candidates(
+            examples.Example("a"), tokenizer=tokenizer, max_sequence_length=9
+        )
     found = [
         (0.2, 0.15, 0.3),  # negative, though good is the likeliest
         (0.2, 0.15, 0.4),  # positive

@@ -120,3 +120,15 @@ def test_saved_read_and_pickled(tmp_path):
         tokenizer.Tokenizer.from_files(tmp_path / "v.json")
     with pytest.raises(errors.InputError, match="no vocabulary.json or"):
         tokenizer.Tokenizer.from_directory(tmp_path)
+
+
+def test_merges_in_another_order_cause_a_warning(tmp_path, caplog):
+    pieces = ["<unk>", *"abc", "ab", "bc", "abc"]
+    merges = [("a", "b"), ("b", "c"), ("ab", "c")]
+    tokenizer.Tokenizer(pieces, merges).save(tmp_path)
+    tokenizer.Tokenizer.from_directory(tmp_path)
+    assert not caplog.messages
+    tokenizer.Tokenizer(pieces, merges[::-1]).save(tmp_path)
+    tokenizer.Tokenizer.from_directory(tmp_path)
+    (warning,) = caplog.messages
+    assert "merges.txt: 2 merges come before one of an earlier" in warning

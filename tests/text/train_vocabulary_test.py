@@ -105,6 +105,8 @@ def test_many_words_with_rare_characters_are_warned_of():
 def test_a_stretch_without_spaces_is_not_learned_from():
     """It would take hours."""
     texts = [3_000_000 * "ab", "low lower"]
-    ours = train_vocabulary.train_bpe(texts, vocabulary_size=100)
+    with mock.patch.object(train_vocabulary.logging, "warning") as warning:
+        ours = train_vocabulary.train_bpe(texts, vocabulary_size=100)
+    assert "from 1 words of more than 1,000" in warning.call_args.args[0]
     assert ours.merges == [("l", "o")]  # No other pair occurs twice.
     assert {"a", "b</w>"} < set(ours.vocabulary)

@@ -56,11 +56,13 @@ MISTAKES = {
         f"{LEARN} 90 ''": "an argument is empty",
         f"{LEARN} 9 books": "raise --vocabulary_size",
         f"{LEARN} 150 --output . books": "already holds a ",
+        f"{LEARN} 150 --output books/d books": "books/d is among the books",
     },
     "word_baselines": {
         "--data . stbs": "did you mean stsb?",
         "--data . --seed -1 sst2": "--seed: -1: give a number of at least 0",
         "--data nowhere cola": "or set --data to the folder",
+        "--data . snli": "snli: there are no train examples in .",
     },
 }
 
@@ -78,6 +80,9 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / f"books/{name}.txt").write_text(TEXT + name)
     (tmp_path / "books/broken.txt").write_bytes(b"\0")
     (tmp_path / "file").write_text("kept")
+    row = '{"gold_label": "-", "sentence1": "a", "sentence2": "b"}\n'
+    (tmp_path / "snli").mkdir()
+    (tmp_path / "snli/snli_1.0_train.jsonl").write_text(row)
     released_shards.write_small(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "apache_beam", None)

@@ -46,7 +46,10 @@ def _read(
     is_test = split == "test"
     parse = parser(texts, class_names, label, group=group, is_test=is_test)
     _, named = rows.named(path, rows.tab_separated(path), header)
-    substitute = examples.Example("", group=group) if is_test else None
+    substitute = None
+    if is_test:
+        named = _in_order(path, named)
+        substitute = examples.Example("", group=group)
     return rows.collect(path, named, parse, substitute=substitute)
 
 
@@ -61,6 +64,24 @@ def parser(texts, class_names, label="label", *, group="", is_test=False):
         return examples.Example(*found, label=value, group=group)
 
     return parse
+
+
+def _in_order(path, named):
+    """Yield the rows of a test file; refuse them if their `index` is mixed up.
+
+    The server compares the predictions with labels in the order of `index`.
+    """
+    before = None
+    for line, row in named:
+        index = row.get("index", "") if isinstance(row, dict) else ""
+        number = int(index) if index.isdecimal() else None
+        if None not in (before, number) and number != before + 1:
+            raise errors.InputError(
+                f"{path} line {line}: `index` is {number} after {before}: use"
+                " the official file, whose rows are in order"
+            )
+        before = number
+        yield line, row
 
 
 def _find(data_dir, folder, file):

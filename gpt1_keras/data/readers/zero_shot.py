@@ -166,4 +166,8 @@ def _parse_passage(row):
     *words, last = rows.text_of(text, "text").split()
     if not words:
         raise rows.BadRow("a passage of one word")
+    if words[0].startswith('{"'):
+        raise rows.BadRow("JSON in a file whose name ends in .txt")
+    if not re.search(r"\w", last):
+        raise rows.BadRow(f"the last word is {last!r}")
     return examples.Example(" ".join(words), choices=(last,), label=0)

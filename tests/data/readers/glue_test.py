@@ -75,6 +75,12 @@ def test_only_a_test_file_keeps_the_place_of_a_bad_row(tmp_path, logged):
     data_files.write(tmp_path, "MNLI/test_matched.tsv", content)
     groups = [e.group for e in glue.read_mnli(tmp_path, "test")]
     assert groups == ["matched", "matched"]
+    # The server reads predictions in the order of `index`.
+    content = "index\tsentence\n0\tA.\n2\tC.\n1\tB.\n"
+    path = data_files.write(tmp_path, "SST-2/test.tsv", content)
+    with pytest.raises(errors.InputError) as caught:
+        read(tmp_path, "sst2 test")
+    assert str(caught.value).startswith(f"{path} line 3: `index` is 2 after 0:")
     data_files.write(tmp_path, "SST-2/dev.tsv", "sentence\nA.\nB.\n")
     with pytest.raises(errors.InputError, match="label is missing"):
         read(tmp_path, "sst2 dev")

@@ -149,6 +149,13 @@ def test_last_word_is_the_choice(tmp_path, folder, logged):
         Example("\u201cNo,\u201d said", choices=("Ann",), label=0)
     ]
     assert logged[1:] == [f"{path} line 2: text is empty; skipped"]
+    for wrong, said in (
+        ("`` no , '' said ann .", "the last word is '.'"),
+        ('{"text": "said Ann"}', "JSON in a file whose name ends in .txt"),
+    ):
+        data_files.write(tmp_path, f"{folder}{LAMBADA_FILE}", 2 * f"{wrong}\n")
+        with pytest.raises(errors.InputError, match=f"line 1: {said}"):
+            readers.read_lambada(tmp_path, "test")
 
 
 @pytest.mark.needs_data
