@@ -221,6 +221,17 @@ def perplexities(runs, path):
     )
 
 
+def scores(lines, metric, path):
+    """Draw a metric against steps from the lines of one fine-tuning run."""
+    points = [
+        Point(_KINDS[line["split"]][0], "dev", line["step"], line[metric])
+        for line in lines
+        if line.get("split") in ("dev", "train_sample") and metric in line
+    ]
+    label = tables.metric_name(metric)
+    draw_curves(points, path, y_label=label, format_axes=_linear_steps)
+
+
 def fine_tuning(runs, ablations, directory):
     """Draw learning curves of the runs of `paper_tables.choose_ablations`.
 

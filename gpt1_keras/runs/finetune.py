@@ -18,6 +18,7 @@ from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import custom as custom_lib
+from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import scoring
 from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import preprocessors
@@ -215,12 +216,13 @@ def finetune(
     """Fine-tune on `task`, and save the weights that are best on dev.
 
     Writes `preset/`, `metrics.jsonl`, `checkpoints/`, `examples.json` (digests
-    of the examples and the preset, which must not change before a run resumes)
-    and `result.json`. If test has public labels, the saved weights are scored
-    on it once, at the end: `test` in the result. `seed` determines new weights,
-    dropout and the order of the data. Each of several `seeds` has its own
-    `seed_N/`; median and range are in the folder above. The dev rows of the
-    user's own data go to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
+    of the examples and the preset, which must not change before a run resumes),
+    `plots/learning_curve.png` and `result.json`. If test has public labels, the
+    saved weights are scored on it once, at the end: `test` in the result.
+    `seed` determines new weights, dropout and the order of the data. Each of
+    several `seeds` has its own `seed_N/`; median and range are in the folder
+    above. The dev rows of the user's own data go to `dev.jsonl`, skipped rows
+    to `skipped_rows.tsv`.
     """
     checks.check("task", task, task_lib.Task)
     start = {"preset": presets.sha256(pretrained.directory)}
@@ -369,6 +371,9 @@ class _Run:
             best = found["best_step"]
             sealed = presets.read_back(type(network), preset, step=best)
             found |= {k: sealed[k] for k in _OF_CLASSES if k in sealed}
+            lines = results.read_metrics(history.path)
+            curve = directory / "plots" / "learning_curve.png"
+            plots.scores(lines, next(iter(found["metrics"])), curve)
             if self.test is not None:
                 found["test"] = _score_test(task, self.test, preset, training)
         if task.is_own:

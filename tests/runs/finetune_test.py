@@ -79,6 +79,8 @@ def test_learns_the_task(finished, tmp_path):
     training = [line for line in lines if "gradient_norm" in line]
     for line in training:
         assert line["perplexity"] == pytest.approx(np.exp(line["lm_loss"]))
+    picture = finished / "plots" / "learning_curve.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
     # Linear decay; the first step moves nothing.
     rates = [line["learning_rate"] for line in training]
     assert rates[1] == pytest.approx(1e-2 * (1 - 1 / 60))
