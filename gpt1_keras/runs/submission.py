@@ -47,7 +47,9 @@ def submission(
         "presets_sha256": [presets.sha256(path) for path in there.values()],
         "data_dir": data.data_dir and str(data.data_dir),
     }
-    if results.is_finished(workdir, config_sha256, **facts):
+    folder = workdir / "submission"
+    is_written = (folder / glue_submission.ZIP_NAME).exists()
+    if is_written and results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
     predictions = {}  # {task of the submission: labels or scores}
     for name, preset in there.items():
@@ -72,9 +74,7 @@ def submission(
     num_rows = {}
     if data.data_dir is None:  # generated samples
         num_rows = {name: len(rows) for name, rows in predictions.items()}
-    path, filled = glue_submission.write(
-        workdir / "submission", predictions, num_rows=num_rows
-    )
+    path, filled = glue_submission.write(folder, predictions, num_rows=num_rows)
     logging.info("submission: %s", path)
     if filled:
         names = ", ".join(filled)

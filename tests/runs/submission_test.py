@@ -87,10 +87,15 @@ def test_tasks_without_a_model_and_the_result(written, tables):
     # CoLA, STS-B, both test sets of MNLI and the diagnostic set.
     expected["num_examples"] = 5 * NUM_TEST
     assert {name: result[name] for name in expected} == expected
-    # It is not written again.
+    # It is not written again, unless it is lost.
     before = data_files.contents(written)
     submit(written)
     assert data_files.contents(written) == before
+    path = written / "submission" / "glue_submission.zip"
+    content = path.read_bytes()
+    path.unlink()
+    submit(written)
+    assert path.read_bytes() == content
 
 
 def test_a_model_of_another_task(written, tmp_path):
