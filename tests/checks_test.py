@@ -32,6 +32,10 @@ TABLE = [
     (list[int], [[1], None], [], ""),  # as code of others may say
     (typing.Any, [[1], None, "a"], [], ""),
     (checks.NotRecipe[checks.Count], [1], [0], "whole number"),
+    # What is easily missed.
+    (checks.Seeds, [], [3], "(3,) with its comma"),
+    (checks.Names, [], ["rte"], "('rte',) with its comma"),
+    (checks.Positive, [], [1e30], "a number above 0, in size from 1e-38 to 9e+15"),
 ]  # fmt: skip
 
 
@@ -55,24 +59,6 @@ def test_values_are_refused_with_what_to_give():
 class Sizes:
     batch: checks.Count
     steps: checks.Count | None = None
-
-
-@pytest.mark.parametrize(
-    "value, annotation, remedy",
-    [
-        (3, checks.Seeds, "give (3,) with its comma"),
-        ("rte", checks.Names, "give ('rte',) with its comma"),
-        (
-            1e30,
-            checks.Positive,
-            "a number above 0, in size from 1e-38 to 9e+15",
-        ),
-    ],
-)
-def test_remedy_names_what_is_easily_missed(value, annotation, remedy):
-    with pytest.raises(errors.InputError) as caught:
-        checks.check("x", value, annotation)
-    assert str(caught.value).endswith(remedy)
 
 
 def test_value_object_checks_its_fields_and_is_frozen():
