@@ -96,15 +96,8 @@ def test_version_is_a_header_in_the_first_line_only(tmp_path):
     path = tmp_path / "pieces.txt"
     path.write_text("a b\n#version s</w>\n")
     assert subwords.read_merges(path) == [("a", "b"), (word, last)]
-    path.write_text("[UNK]\n#version\n")
-    assert subwords.read_word_pieces(path) == ["[UNK]", word]
+    path.write_bytes("[UNK]\r\n#version\r\n##é\r\n".encode())  # as on Windows
+    assert subwords.read_word_pieces(path) == ["[UNK]", word, "##é"]
     # A text may begin like a file.
     words = tokenizer.Tokenizer(["[UNK]", "#", "version", ":"])
     assert words.encode("#version: 2") == [1, 2, 3, 0]
-
-
-def test_word_pieces_are_read_from_lines_of_any_end(tmp_path):
-    pieces = ["[UNK]", "[NEWLINE]", "a", "##é"]
-    path = tmp_path / "vocabulary.txt"
-    path.write_bytes("\r\n".join([*pieces, ""]).encode("utf-8"))
-    assert subwords.read_word_pieces(path) == pieces
