@@ -272,24 +272,17 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
         read(write("bad.csv", "text,label\n,x\n"), skipped=[])
 
 
-def test_labels_that_may_be_missing_cause_a_warning(write, logged):
-    rows = labelled(
-        *MANY, ("u", "NaN"), ("v", "NaN"), ("w", "none"), ("x", "none")
-    )
-    splits(write("train.jsonl", rows))
-    (warning,) = [line for line in logged if "is missing" in line]
-    first = len(MANY) + 1
-    assert f"'NaN', the label of 2 rows (the first is line {first})" in warning
-
-
 def test_each_warning_comes_once(write, logged):
     rows = labelled(*MANY, ("text 3", "b"), ("rare", "c"))
+    may_be_missing = ("w", "NaN"), ("x", "NaN"), ("y", "none"), ("z", "none")
+    rows += labelled(*may_be_missing)
     dev = write("dev.jsonl", labelled(("text 5", "a"), ("v", "b")))
     splits(write("train.jsonl", rows), dev=dev)
-    repeated, shared = logged
-    assert "1 repeated texts, in 2 of 102 rows; 1 of them have con" in repeated
+    repeated, missing, shared = logged
+    assert "'NaN', the label of 2 rows (the first is line 103)" in missing
+    assert "1 repeated texts, in 2 of 106 rows; 1 of them have con" in repeated
     assert "dictory labels; such as line 4 'a', line 101 'b'" in repeated
     assert "train.jsonl, such as line 1 (there line 6): scores" in shared
     for quoted in ('"a ""b"""\tx', '"a\tx', '"a" "b"\tx', '"a ""b"""\t"x'):
         custom.read_table(write("quoted.tsv", f"text\tlabel\n{quoted}\n"))
-    assert "seem to be quoted" in logged[2] and len(logged) == 4
+    assert "seem to be quoted" in logged[3] and len(logged) == 5
