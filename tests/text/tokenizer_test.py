@@ -49,11 +49,7 @@ def test_same_words_with_and_without_cache(texts):
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize("limit", [tokenizer.ChunkDictionary.limit, 50])
-def test_golden_ids_of_the_released_pipeline(
-    released_files, golden_cases, limit, monkeypatch
-):
-    monkeypatch.setattr(tokenizer.ChunkDictionary, "limit", limit)
+def test_golden_ids_of_the_released_pipeline(released_files, golden_cases):
     ours = tokenizer.Tokenizer.from_files(*released_files)
     assert len(golden_cases) > 100
     for case in golden_cases:
