@@ -133,10 +133,10 @@ def chooser(*, dropout=0.0, **options):
 class Batches:
     """Random batches, a function of the step; the first token is free."""
 
-    def __init__(self, *, batch_size=4, candidates=1):
+    candidates = 1
+
+    def __init__(self, *, batch_size=4):
         self.batch_size = batch_size
-        self.sequence_length = LENGTH
-        self.candidates = candidates
 
     @property
     def spec(self):
@@ -164,8 +164,7 @@ class Batches:
 class LabelledBatches(Batches):
     """Batches of two candidates with `labels` `[B]`."""
 
-    def __init__(self, *, batch_size=4):
-        super().__init__(batch_size=batch_size, candidates=2)
+    candidates = 2
 
     @property
     def spec(self):
