@@ -225,9 +225,10 @@ def test_score_is_the_sum_over_tokens():
     model = language_model()
     score = language_model_server().signatures()["score"]
     assert score(text=tf.constant([], tf.string))["num_tokens"].shape == (0,)
-    found = score(text=tf.constant(TEXTS))
+    texts = [*TEXTS, "a " * LENGTH, "a " * (LENGTH + 1)]
+    found = score(text=tf.constant(texts))
     tokenizer = model.preprocessor.tokenizer.pipeline
-    for i, text in enumerate(TEXTS):
+    for i, text in enumerate(texts):
         ids = tokenizer.encode(text)
         assert found["is_cut"][i].numpy() == (len(ids) > LENGTH)
         ids = [tokenizer.opening_id, *ids[:LENGTH]]
@@ -236,13 +237,6 @@ def test_score_is_the_sum_over_tokens():
         assert found["log_probability"][i].numpy() == pytest.approx(
             expected, abs=1e-3
         )
-
-
-def test_a_text_as_long_as_the_network_is_not_cut():
-    texts = ["a " * LENGTH, "a " * (LENGTH + 1)]
-    _, lengths, is_cut = language_model_server().ids(tf.constant(texts))
-    assert lengths.numpy().tolist() == [LENGTH, LENGTH]
-    assert is_cut.numpy().tolist() == [False, True]
 
 
 def test_ids_in():
