@@ -72,12 +72,7 @@ def hidden_states(arrays, token_ids, shares=None):
     first_position = len(arrays["we"]) - NUM_POSITIONS
     result = []
     for row in np.asarray(token_ids):
-        x = np.stack(
-            [
-                arrays["we"][token] + arrays["we"][first_position + place]
-                for place, token in enumerate(row)
-            ]
-        )
+        x = arrays["we"][row] + arrays["we"][first_position:][: len(row)]
         for layer in range(NUM_LAYERS):
             x = block(
                 x, lambda name: arrays[f"h{layer}/{name}"], NUM_HEADS, shares
