@@ -358,7 +358,7 @@ def _rows_file(directory, rows):
 
 @contextlib.contextmanager
 def _contained(verbose, rows_file=None):
-    """Restore precision and Python's and numpy's generators after a run.
+    """Restore precision, logging and random generators after a run.
 
     Unless `verbose`, log lines except warnings appear only after an error. A
     signal that stopped the run is raised again, for the caller's handler.
@@ -371,6 +371,8 @@ def _contained(verbose, rows_file=None):
 
     with _LOCK, precision.restored():
         logged, logger = io.StringIO(), logging.getLogger("absl")
+        levels = {each: each.level for each in (logging.root, logger)}
+        handlers = logging.root.handlers[:]
         warnings = logging.StreamHandler(sys.stderr)
         warnings.setLevel(logging.WARNING)
         warnings.addFilter(rename)
@@ -389,5 +391,8 @@ def _contained(verbose, rows_file=None):
             raise
         finally:
             logger.removeHandler(warnings)
+            logging.root.handlers[:] = handlers
+            for each, level in levels.items():
+                each.setLevel(level)
             random.setstate(states[0])
             np.random.set_state(states[1])

@@ -1,3 +1,4 @@
+import logging
 import pathlib
 import pickle
 import random
@@ -136,7 +137,11 @@ def test_pairs_and_a_workdir(classifier, tmp_path, monkeypatch):
     model.settings = SETTINGS | {"DTYPE": "mixed_bfloat16"}
     pairs = [(text, "the old gate") for text in TEXTS]
     names = [f"{label}.5" for label in LABELS]  # classes, not scores
+    loggers = logging.root, logging.getLogger("absl")
+    before = [(each.level, each.handlers[:]) for each in loggers]
     first = model.fit(pairs, names).result_
+    # The next one may not be verbose.
+    assert [(each.level, each.handlers) for each in loggers] == before
     assert dropout(model.directory_) == dropout(model.preset) != 0.05
     assert keras.config.dtype_policy().name == "float32"
     assert model.classes_.tolist() == ["10.5", "9.5"]

@@ -11,7 +11,8 @@ python tools/convert_huggingface.py --preset DIR --output DIR [--texts FILE]
   --output DIR   folder for transformers' OpenAIGPTLMHeadModel or, of a
                  classifier, OpenAIGPTForSequenceClassification, and for
                  AutoTokenizer; a pipeline needs truncation=True for texts
-                 longer than the network
+                 longer than the network, and cuts pairs of them otherwise
+                 than this program, so that predictions differ
   --preset DIR   the preset: created from --input, or read for --output
   --texts FILE   with --output: count the lines of FILE (default: README.md) to
                  which the tokenizer in DIR and that of the preset give

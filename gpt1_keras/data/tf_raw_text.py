@@ -187,6 +187,10 @@ class RawCorpus:
         tokens = np.round(sizes * self.index["tokens_per_byte"])
         return types.SimpleNamespace(lengths=tokens.astype(np.int64))
 
+    def sha256(self):
+        """Return a digest of the training books."""
+        return self.index["books_sha256"]
+
     def training_batches(self, *, repeated_share=0.0, **options):
         if repeated_share:
             raise InputError(
@@ -210,7 +214,8 @@ def open_raw(corpus, recipe, *, pool_books):
     with prepare.exclusive(directory, wait=True):
         try:
             index = files_lib.parse_json(path.read_bytes())
-        except (OSError, ValueError):  # missing or damaged
+            _ = index["books_sha256"]  # An earlier version wrote none.
+        except (OSError, ValueError, KeyError):  # missing or damaged
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
             files_lib.write_atomic(path, text + "\n")
@@ -246,6 +251,7 @@ def _make_index(directory, files, recipe):
     num_bytes = sum(len(text.encode("utf-8")) for text in texts)
     return {
         "tokenizer_sha256": tokenizer.sha256,
+        "books_sha256": files_lib.sha256_of_json([x.sha256 for x in train]),
         "train": [book.name for book in train],
         "held_out": held_out,
         "tokens_per_byte": tokens / max(1, num_bytes),

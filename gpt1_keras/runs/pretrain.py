@@ -151,8 +151,7 @@ def pretrain(
     lengths = [shards.split(name).lengths for name in ("train", "held_out")]
     lengths = files.sha256_of_json([each.tolist() for each in lengths])
     inputs = {"corpus": lengths, "vocabulary": tokenizer.sha256}
-    if isinstance(corpus, sources.Corpus):
-        inputs["books"] = shards.sha256()
+    inputs["books"] = shards.sha256()
     if pretrained is not None:
         inputs["preset"] = presets.sha256(pretrained.directory)
     results.check_inputs(workdir / "corpus.json", inputs)

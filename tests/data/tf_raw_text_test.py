@@ -1,4 +1,5 @@
 import collections
+import dataclasses
 import functools
 from unittest import mock
 
@@ -176,6 +177,15 @@ def test_split_and_tokenizer_are_those_of_prepared_books(tmp_path, monkeypatch):
     options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
     (batch,) = read(again.training_batches(**options), 0, 1)
     assert 0 < batch["token_ids"].max() < tokenizer.vocabulary_size
+    # A run that resumes finds out that a book has changed.
+    assert again.sha256() == raw.sha256()
+    monkeypatch.undo()
+    name = raw.index["train"][0]
+    (corpus / name).write_text((corpus / name).read_text()[::-1])
+    changed, _ = tf_raw_text.open_raw(
+        corpus, dataclasses.replace(recipe, tokenizer=tokenizer), pool_books=2
+    )
+    assert changed.sha256() != raw.sha256()
 
 
 def test_raw_text_cannot_be_repeated():
