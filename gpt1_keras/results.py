@@ -123,6 +123,8 @@ class History:
         name = f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
         self._events = record_writer.RecordWriter(open(folder / name, "wb"))
         self._write_event(file_version="brain.Event:2")
+        # TensorBoard drops what it has read from this step on.
+        self._write_event(step=step + 1, session_log={"status": "START"})
 
     @property
     def seconds(self):

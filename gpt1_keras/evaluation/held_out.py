@@ -33,7 +33,8 @@ def score(
         dict of `loss` (nats per token), `perplexity` per token,
         `word_perplexity` per word (separated by whitespace) and `bits_per_byte`
         of the cleaned text, both comparable between tokenizers, and how many
-        `tokens` and `words` were scored.
+        `tokens` and `words` were scored. With the argument `tokens`, words and
+        bytes are estimated: as many per token as in the whole texts.
     """
     windows = batches.HeldOutBatches(
         split,
