@@ -15,6 +15,7 @@ import threading
 import weakref
 
 import numpy as np
+from absl import logging as absl_logging
 from sklearn import base
 from sklearn.utils import validation
 
@@ -378,6 +379,8 @@ def _contained(verbose, rows_file=None):
         warnings.addFilter(rename)
         if not verbose:
             logger.addHandler(warnings)
+            # There from a run of the command line in this process.
+            logging.root.removeHandler(absl_logging.get_absl_handler())
         states = random.getstate(), np.random.get_state()
         try:
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):

@@ -138,7 +138,7 @@ def _choose(rows, training, pretrained, lstm_preset):
     }
     chosen = {}
     for row in rows:
-        if number := re.fullmatch(r"transfer_(-?[0-9]+)", row):
+        if number := re.fullmatch(r"transfer_(-1|[0-9]+)", row):
             changes[row] = ({}, {"num_transferred_layers": int(number[1])})
         if row not in changes:
             raise errors.InputError(

@@ -65,7 +65,9 @@ def find(preset):
                 logging.warning(f"{run} is not finished: using what it saved")
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
-        best = max(seeds, key=lambda s: next(iter(seeds[s].values()), 0) or 0)
+        scores = {s: next(iter(seeds[s].values()), None) for s in seeds}
+        known = {s: value for s, value in scores.items() if value is not None}
+        best = max(known or seeds, key=known.get)
         logging.info(f"{preset}: seed {best}, the best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
     raise errors.InputError(

@@ -9,12 +9,13 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
+from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.evaluation import glue_submission
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 
-# Tasks whose models are used; that of "mnli" also predicts the diagnostic set.
+# Tasks whose models are used.
 _TASKS = ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli", "mnli")
 
 
@@ -46,6 +47,11 @@ def submission(
     facts = {
         "presets_sha256": [presets.sha256(path) for path in there.values()],
         "data_dir": data.data_dir and str(data.data_dir),
+        "examples_sha256": [
+            examples_lib.sha256(data.read(task, "test"))
+            for name in there
+            for task in _benchmarks(name)
+        ],
     }
     folder = workdir / "submission"
     is_written = (folder / glue_submission.ZIP_NAME).exists()
@@ -60,10 +66,8 @@ def submission(
                 f"{preset} holds a model of {model.preprocessor.task}: `runs` "
                 f"needs a model of {name} there"
             )
-        tasks = [benchmarks.of_preset(model.preprocessor)]
-        if name == "mnli":
-            tasks.append(benchmarks.benchmark("ax"))
-        for task in tasks:
+        of_preset = benchmarks.of_preset(model.preprocessor)
+        for task in (of_preset, *_benchmarks(name)[1:]):
             examples = model.labelled(task, data.read(task, "test"), "test")
             predicted = task.label_space.predict(model.logits(examples))
             for example, prediction in zip(examples.examples, predicted):
@@ -93,3 +97,9 @@ def submission(
         filled=filled,
         **facts,
     )
+
+
+def _benchmarks(name):
+    """Return the benchmarks that the model of a task predicts."""
+    names = (name, "ax") if name == "mnli" else (name,)
+    return [benchmarks.benchmark(each) for each in names]

@@ -85,6 +85,10 @@ def custom(
             training rows among `Y` classes.
         data_dir: folder of relative paths; None: the current one.
     """
+    if low is not None and high is not None and low >= high:
+        raise errors.InputError(
+            f"`low` is {low}: give less than `high`, {high}"
+        )
     folder = pathlib.Path(data_dir or "")
     table = custom_lib.read_table(folder / train)
     others = {"class_weights": class_weights, "low": low, "high": high}

@@ -8,6 +8,7 @@ from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
+from gpt1_keras.data import split as split_lib
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import data_files
@@ -211,6 +212,12 @@ def test_cache_folder_is_that_of_earlier_versions(tmp_path):
 
 def test_the_tokenizer_does_not_see_held_out_books(folder, tmp_path):
     prepared, _ = open_corpus(folder)
+    # A file without text, which would be the first to be held out.
+    names = [f"empty_{i}.txt" for i in range(200)]
+    names += prepared.split("all").names
+    first = split_lib.choose(names, fraction=0.1, seed=0)[0]
+    assert first.startswith("empty")
+    (folder / first).write_text("*** START OF THE PROJECT GUTENBERG EBOOK A")
     for split, is_seen in (("held_out", False), ("train", True)):
         with open(folder / prepared.split(split).names[0], "a") as file:
             file.write("\n" + "@@@@@ " * 50)

@@ -113,6 +113,8 @@ def test_a_row_that_cannot_start_is_refused_at_once(run):
         run(finetune, ("cola",), rows=("full", "lstm"), lstm_preset="none")
     with pytest.raises(errors.InputError, match="`lora_rank` 2 trains no"):
         run(finetune, ("cola",), rows=("full", "no_pretraining"), lora_rank=2)
+    with pytest.raises(errors.InputError, match="`rows` has 'transfer_-5'"):
+        run(finetune, ("cola",), rows=("transfer_-5",))
     with pytest.raises(errors.InputError, match="transfers 3 layers.* has 2"):
         run(finetune, ("cola",), rows=("transfer_2", "transfer_3"))
     assert finetune.called == []

@@ -40,7 +40,7 @@ def test_find(tiny, preset, tmp_path, caplog):
     assert presets.has_head(expected) and not presets.has_head(preset)
     # Of several seeds, the best on dev.
     data_files.write(tmp_path, "seed_2/preset/config.json", "{}")
-    pairs = ((None, 0.9), (0.5, 0.6), (0.5, 0.7))  # the first metric decides
+    pairs = ((None, 0.9), (-0.5, 0.6), (-0.5, 0.7))  # the first metric decides
     seeds = {str(i): dict(zip("fa", x)) for i, x in enumerate(pairs, 1)}
     data_files.write(tmp_path, "result.json", {"seeds": seeds})
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"

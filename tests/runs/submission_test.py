@@ -96,6 +96,7 @@ def test_tasks_without_a_model_and_the_result(written, tables):
     path.unlink()
     submit(written)
     assert path.read_bytes() == content
+    assert len(result["examples_sha256"]) == 4  # others: another zip
 
 
 def test_a_model_of_another_task(written, tmp_path):

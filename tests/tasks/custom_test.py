@@ -134,6 +134,7 @@ def test_fractions_as_labels_of_single_texts_cause_a_warning(build, caplog):
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
         (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
         (SCORES, {"high": 4}, "line 3: 'label' is 5.0, outside 0.0 to 4"),
+        (SCORES, {"low": 5, "high": 1.0}, "`low` is 5: give less than `high`, 1.0"),
         (SINGLE, {"low": 1}, "'classification' takes no `low`"),
         (SINGLE, {"text_pair": "label"}, "column 'label' is given twice"),
         (SCORES, {"class_weights": "balanced"}, "'similarity' takes no `class_weights`"),
