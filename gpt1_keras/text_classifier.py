@@ -376,7 +376,8 @@ def _contained(verbose, rows_file=None):
         handlers = logging.root.handlers[:]
         warnings = logging.StreamHandler(sys.stderr)
         warnings.setLevel(logging.WARNING)
-        warnings.addFilter(rename)
+        if rows_file is not None:
+            warnings.addFilter(rename)
         if not verbose:
             logger.addHandler(warnings)
             # There from a run of the command line in this process.

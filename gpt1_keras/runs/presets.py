@@ -67,7 +67,7 @@ def find(preset):
     if seeds := (results.read(directory) or {}).get("seeds"):
         scores = {s: next(iter(seeds[s].values()), None) for s in seeds}
         known = {s: value for s, value in scores.items() if value is not None}
-        best = max(known or seeds, key=known.get)
+        best = max(known, key=known.get) if known else next(iter(seeds))
         logging.info(f"{preset}: seed {best}, the best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
     raise errors.InputError(

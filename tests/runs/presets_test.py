@@ -44,6 +44,9 @@ def test_find(tiny, preset, tmp_path, caplog):
     seeds = {str(i): dict(zip("fa", x)) for i, x in enumerate(pairs, 1)}
     data_files.write(tmp_path, "result.json", {"seeds": seeds})
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
+    unknown = {"seeds": {"2": {"f": None}, "3": {"f": None}}}
+    data_files.write(tmp_path, "result.json", unknown)
+    assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
     assert "is not finished" not in caplog.text
     data_files.write(tmp_path, "seed_2/config.gin", "")
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
