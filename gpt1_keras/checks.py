@@ -106,7 +106,7 @@ def check(name, value, annotation, shown=UNKNOWN):
         shown = errors.shortened(repr(value if shown is UNKNOWN else shown))
         remedy = f"give {_describe(annotation)}"
         if fits((value,), annotation):
-            remedy = f"give ({value!r},) with its comma"
+            remedy = f"give ({shown},) with its comma"
         elif isinstance(value, int | float) and not _is_in_range(value):
             remedy += f", in size from {_SMALLEST:.0e} to {_LARGEST:.0e}"
         raise errors.InputError(f"`{name}` is {shown}: {remedy}")
