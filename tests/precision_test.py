@@ -88,7 +88,7 @@ def test_the_log_says_which_and_why(machine, caplog):
         ("amx_bf16", "float32", ""),
     ):
         machine(flags)
-        with caplog.at_level("INFO"):
+        with caplog.at_level("INFO", logger="absl"):
             caplog.clear()
             precision.set_dtype(dtype)
         expected = f"computing in {dtype}{'' if BACKEND == 'jax' else why}"

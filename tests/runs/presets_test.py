@@ -64,7 +64,7 @@ def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset, caplog):
         presets.find(None)
     place = tmp_path / "presets" / "gpt1_mini_novels_en"
     shutil.copytree(preset, place)
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     assert presets.find(None) == presets.find(None) == place
     assert caplog.text.count("no preset is given") <= 1
 
