@@ -56,7 +56,6 @@ MISTAKES = {
         f"{LEARN} 90 ''": "an argument is empty",
         f"{LEARN} 9 books": "raise --vocabulary_size",
         f"{LEARN} 150 --output . books": "already holds a ",
-        f"{LEARN} 150 --output books/d books": "books/d is among the books",
     },
     "word_baselines": {
         "--data . stbs": "did you mean stsb?",
