@@ -5,6 +5,7 @@ file, and the step and the metrics of the weights. It is written last and
 checked whenever a run loads the preset.
 """
 
+import dataclasses
 import errno
 import functools
 import gc
@@ -419,6 +420,10 @@ class FineTuned:
         backbone = self.network.backbone
         signature = transforms.SIGNATURES[self.preprocessor.transform]
         self._shares = signature.shares_prefix and backbone.can_share_prefix
+        # The first metric of the training chose the weights, and stays first.
+        seal = files.seal_of(self.directory) or "{}"
+        metrics = json.loads(seal).get("metrics") or {}
+        self._main_metric = next(iter(metrics), None)
         self._learner = learner_lib.Learner(
             shared_prefix.shared_prefix_network(backbone, self.network.head)
             if self._shares
@@ -438,6 +443,8 @@ class FineTuned:
                 f"`preset`: {self.directory} was fine-tuned on {ours.task}"
                 f" with other inputs or labels: give a model of {task.name}"
             )
+        if task.is_own and task.name == ours.task:
+            task = dataclasses.replace(task, main_metric=self._main_metric)
         return scoring_lib.Labelled(
             task,
             examples,

@@ -453,6 +453,7 @@ def run_own(tiny, folder, workdir="run", **more):
         **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8, "NUM_EPOCHS": 4},
         **{"DTYPE": "float32", "PEAK_LEARNING_RATE": 1e-2},
         "finetune.FineTuning.bucket_lengths": (16, 32),
+        "custom.custom.metric": "macro_f1",
     }
     return tiny_runs.call_main(
         "gin/finetune/custom.gin", folder / workdir, **settings | more
@@ -486,6 +487,7 @@ def test_own_rows(tiny, own, tmp_path):
     name = "gin/evaluate_custom.gin"
     again = tiny_runs.succeed(name, tmp_path, **settings)
     assert again["metrics"] == pytest.approx(found["metrics"])
+    assert list(again["metrics"]) == ["macro_f1", "accuracy"]
     assert again["num_examples"] == found["num_examples"]
     assert again["classes"] == found["classes"]
 
