@@ -420,10 +420,8 @@ class FineTuned:
         backbone = self.network.backbone
         signature = transforms.SIGNATURES[self.preprocessor.transform]
         self._shares = signature.shares_prefix and backbone.can_share_prefix
-        # The first metric of the training chose the weights, and stays first.
-        seal = files.seal_of(self.directory) or "{}"
-        metrics = json.loads(seal).get("metrics") or {}
-        self._main_metric = next(iter(metrics), None)
+        seal = json.loads(files.seal_of(self.directory) or "{}")
+        self._metrics = seal.get("metrics") or {}  # the main one first
         self._learner = learner_lib.Learner(
             shared_prefix.shared_prefix_network(backbone, self.network.head)
             if self._shares
@@ -443,8 +441,10 @@ class FineTuned:
                 f"`preset`: {self.directory} was fine-tuned on {ours.task}"
                 f" with other inputs or labels: give a model of {task.name}"
             )
-        if task.is_own and task.name == ours.task:
-            task = dataclasses.replace(task, main_metric=self._main_metric)
+        if task.is_own:
+            names = task.metric([0, 1], [0, 1])
+            main = next((name for name in self._metrics if name in names), None)
+            task = dataclasses.replace(task, main_metric=main)
         return scoring_lib.Labelled(
             task,
             examples,
