@@ -77,13 +77,11 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
         shape = ops.shape(x)
-        # each [B, T, H, K]
-        query, key, value = self._heads(x)
+        # each [B, H, T, K]
+        query, key, value = self._heads(x, training)
         is_plain = cache is None and allowed is None
         if is_plain and not self._drops(training) and has_kernel():
             return self._output(_kernel(query, key, value), shape, training)
-        # [B, T, H, K] -> [B, H, T, K]
-        query, key, value = map(_swap, (query, key, value))
         if cache is not None:
             # [B, 2, H, T, K]
             found = ops.stack([key, value], axis=1)
@@ -100,7 +98,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             x = self._attend_causally(query, key, value, training)
         else:
             x = self._attend(query, key, value, allowed, training)
-        x = self._output(_swap(x), shape, training)
+        x = self._output(x, shape, training)
         return x if cache is None else (x, found)
 
     def _attend_causally(self, query, key, value, training):
@@ -136,17 +134,24 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return ops.matmul(probabilities, value)
 
     def _output(self, x, shape, training):
-        """Project the joined heads: [B, T, H, K] -> [N, D] -> [B, T, D]."""
-        x = self.output_dense(ops.reshape(x, (-1, self.hidden_dim)))
-        return ops.reshape(self.output_dropout(x, training=training), shape)
+        """Join and project heads: [B, H, T, K] -> [N, D] -> [B, T, D]."""
+        x = ops.reshape(_swap(x), (-1, self.hidden_dim))
+        x, bias = fused.product(self.output_dense, x, training)
+        x = self.output_dropout(x, bias, training=training)
+        return ops.reshape(x, shape)
 
-    def _heads(self, x):
-        """Return query, key and value, each `[B, T, H, K]`."""
-        shape = (*ops.shape(x)[:2], self.num_heads, self.head_dim)
+    def _heads(self, x, training):
+        """Return query, key and value, each `[B, H, T, K]`."""
+        shape = (*ops.shape(x)[:2], 3, self.num_heads, self.head_dim)
         # [B, T, D] -> [N, D] -> [N, 3D]
-        x = self.query_key_value(ops.reshape(x, (-1, self.hidden_dim)))
-        # three times [N, D] -> [B, T, H, K]
-        return [ops.reshape(part, shape) for part in ops.split(x, 3, axis=-1)]
+        x = ops.reshape(x, (-1, self.hidden_dim))
+        x, bias = fused.product(self.query_key_value, x, training)
+        if bias is not None:
+            # [3D] -> [3, H, K]
+            bias = ops.reshape(bias, shape[2:])
+        # [N, 3D] -> [B, T, 3, H, K] -> [3, B, H, T, K]
+        x = _to_front(ops.reshape(x, shape), bias=bias, training=training)
+        return ops.unstack(x, 3, axis=0)
 
     def _scores(self, query, key):
         # [B, H, S, K] -> [B, H, K, S]
@@ -159,7 +164,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     def probabilities(self, x):
         """Return float32 attention weights `[B, H, T, T]`, without dropout."""
-        query, key, _ = map(_swap, self._heads(x))
+        query, key, _ = self._heads(x, training=False)
         scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(ops.shape(x)[1]))
 
@@ -185,12 +190,19 @@ def has_kernel():
 
 
 def _kernel(query, key, value):
-    """Attend causally with the backend's kernel; all are `[B, T, H, K]`."""
+    """Attend causally with the backend's kernel; all are `[B, H, T, K]`."""
     # torch itself chooses the fastest.
     flash = False if keras.config.backend() == "torch" else None
-    return ops.dot_product_attention(
-        query, key, value, is_causal=True, flash_attention=flash
+    found = ops.dot_product_attention(
+        *map(_swap, (query, key, value)), is_causal=True, flash_attention=flash
     )
+    return _swap(found)
+
+
+_to_front = fused.fused(
+    lambda x: ops.transpose(x, (2, 0, 3, 1, 4)),
+    inverse=lambda x: ops.transpose(x, (1, 3, 0, 2, 4)),
+)
 
 
 def _swap(x):

@@ -25,6 +25,8 @@ class Dropout(keras.layers.Dropout):
     Without a seed, Keras on torch uses torch's global generator, which no
     checkpoint holds. Here a missing seed is drawn from Python's generator,
     which `keras.utils.set_random_seed` sets.
+
+    Its call takes a `bias` too, which is added to the inputs first.
     """
 
     def __init__(self, rate, *, seed=None, **kwargs):
@@ -35,13 +37,14 @@ class Dropout(keras.layers.Dropout):
         if keras.config.backend() == "torch":
             self._torch_draw = _torch_draw()
 
-    def call(self, inputs, training=False):
+    def call(self, inputs, bias=None, training=False):
         if not (training and self.rate):
-            return inputs
+            return inputs if bias is None else ops.add(inputs, bias)
         noise = self.noise_shape or [None] * len(inputs.shape)
         shared = tuple(i for i, size in enumerate(noise) if size == 1)
         source = self.draw(_mask_shape(inputs, shared))
-        return _fused_drop(self.rate, shared)(inputs, source, training=True)
+        loop = _fused_drop(self.rate, shared)
+        return loop(inputs, source, bias=bias, training=True)
 
     def draw(self, shape):
         """Draw the next mask of a shape, in the form that `drop` takes.

@@ -53,8 +53,10 @@ class FeedForward(configured.ConfiguredLayer):
     def call(self, x, training=False):
         shape = ops.shape(x)
         # [B, T, D] -> [N, D] -> [N, F]
-        x = self.intermediate_dense(ops.reshape(x, (-1, self.hidden_dim)))
-        x = self.output_dense(_gelu(x, training=training))
-        x = self.output_dropout(x, training=training)
+        x = ops.reshape(x, (-1, self.hidden_dim))
+        x, bias = fused.product(self.intermediate_dense, x, training)
+        x = _gelu(x, bias=bias, training=training)
+        x, bias = fused.product(self.output_dense, x, training)
+        x = self.output_dropout(x, bias, training=training)
         # [N, D] -> [B, T, D]
         return ops.reshape(x, shape)

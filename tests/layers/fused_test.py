@@ -31,6 +31,7 @@ CHAINS = {
         [example(2, 3, 5, 5), attention.causal_mask(5), SOURCE],
     ),
     "dropout": (dropout._fused_drop(0.25), [example(2, 3, 5, 5), SOURCE]),
+    "heads": (attention._to_front, [example(2, 5, 3, 2, 4)]),
 }
 
 
@@ -58,15 +59,24 @@ def test_small_tensors_are_not_compiled():
 
 
 @pytest.mark.only_on("tensorflow")
+@pytest.mark.parametrize("bias_axes", [0, 1, 2])
 @pytest.mark.parametrize("name", CHAINS)
 def test_the_loop_has_the_value_and_the_gradient_of_the_chain(
-    name, monkeypatch
+    name, bias_axes, monkeypatch
 ):
     import tensorflow as tf
 
     monkeypatch.setattr(fused, "SMALLEST", 0)
     function, arguments = CHAINS[name]
     arguments = list(map(tf.convert_to_tensor, arguments))
+    if bias_axes:
+        arguments.append(example(*arguments[0].shape[-bias_axes:], seed=3))
+        chain, function = (
+            function,
+            lambda *arguments, training: chain(
+                *arguments[:-1], bias=arguments[-1], training=training
+            ),
+        )
     assert is_compiled(function, arguments, training=True)
     assert not is_compiled(function, arguments, training=False)
     floats = [a for a in arguments if a.dtype.is_floating]
