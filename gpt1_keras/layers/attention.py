@@ -77,11 +77,12 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
         shape = ops.shape(x)
-        # each [B, H, T, K]
-        query, key, value = self._heads(x, training)
         is_plain = cache is None and allowed is None
         if is_plain and not self._drops(training) and has_kernel():
-            return self._output(_kernel(query, key, value), shape, training)
+            # [B, T, 3, H, K] -> three times [B, T, H, K]
+            heads = ops.unstack(self._project(x)[0], 3, axis=2)
+            return self._output(_kernel(*heads), shape, training)
+        query, key, value = self._heads(x, training)
         if cache is not None:
             # [B, 2, H, T, K]
             found = ops.stack([key, value], axis=1)
@@ -98,7 +99,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             x = self._attend_causally(query, key, value, training)
         else:
             x = self._attend(query, key, value, allowed, training)
-        x = self._output(x, shape, training)
+        x = self._output(_swap(x), shape, training)
         return x if cache is None else (x, found)
 
     def _attend_causally(self, query, key, value, training):
@@ -134,14 +135,24 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return ops.matmul(probabilities, value)
 
     def _output(self, x, shape, training):
-        """Join and project heads: [B, H, T, K] -> [N, D] -> [B, T, D]."""
-        x = ops.reshape(_swap(x), (-1, self.hidden_dim))
+        """Project the joined heads: [B, T, H, K] -> [N, D] -> [B, T, D]."""
+        x = ops.reshape(x, (-1, self.hidden_dim))
         x, bias = fused.product(self.output_dense, x, training)
         x = self.output_dropout(x, bias, training=training)
         return ops.reshape(x, shape)
 
-    def _heads(self, x, training):
+    def _heads(self, x, training=False):
         """Return query, key and value, each `[B, H, T, K]`."""
+        x, bias = self._project(x, training)
+        # [B, T, 3, H, K] -> [3, B, H, T, K]
+        x = _to_front(x, bias=bias, training=training)
+        return ops.unstack(x, 3, axis=0)
+
+    def _project(self, x, training=False):
+        """Return query, key, value `[B, T, 3, H, K]` and a bias for a loop.
+
+        The bias is `[3, H, K]`, or None (`fused.product`).
+        """
         shape = (*ops.shape(x)[:2], 3, self.num_heads, self.head_dim)
         # [B, T, D] -> [N, D] -> [N, 3D]
         x = ops.reshape(x, (-1, self.hidden_dim))
@@ -149,9 +160,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         if bias is not None:
             # [3D] -> [3, H, K]
             bias = ops.reshape(bias, shape[2:])
-        # [N, 3D] -> [B, T, 3, H, K] -> [3, B, H, T, K]
-        x = _to_front(ops.reshape(x, shape), bias=bias, training=training)
-        return ops.unstack(x, 3, axis=0)
+        return ops.reshape(x, shape), bias
 
     def _scores(self, query, key):
         # [B, H, S, K] -> [B, H, K, S]
@@ -164,7 +173,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     def probabilities(self, x):
         """Return float32 attention weights `[B, H, T, T]`, without dropout."""
-        query, key, _ = self._heads(x, training=False)
+        query, key, _ = self._heads(x)
         scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(ops.shape(x)[1]))
 
@@ -190,13 +199,12 @@ def has_kernel():
 
 
 def _kernel(query, key, value):
-    """Attend causally with the backend's kernel; all are `[B, H, T, K]`."""
+    """Attend causally with the backend's kernel; all are `[B, T, H, K]`."""
     # torch itself chooses the fastest.
     flash = False if keras.config.backend() == "torch" else None
-    found = ops.dot_product_attention(
-        *map(_swap, (query, key, value)), is_causal=True, flash_attention=flash
+    return ops.dot_product_attention(
+        query, key, value, is_causal=True, flash_attention=flash
     )
-    return _swap(found)
 
 
 _to_front = fused.fused(
