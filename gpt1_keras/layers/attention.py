@@ -223,21 +223,37 @@ def masked_softmax(scores, allowed):
 
     `allowed` is bool `[T, S]` or `[B, 1, T, S]`.
     """
+    return ops.softmax(_masked(scores, allowed), axis=-1)
+
+
+def _masked(scores, allowed):
     scores = ops.cast(scores, "float32")
-    return ops.softmax(ops.where(allowed, scores, FORBIDDEN_SCORE), axis=-1)
+    return ops.where(allowed, scores, FORBIDDEN_SCORE)
 
 
 @functools.cache
 def _softmax(dtype, dropout=0.0):
     """Return masked softmax and dropout as one loop, shared by all layers."""
 
-    def weights(scores, allowed, *source):
-        found = masked_softmax(scores, allowed)
-        if source:
-            found = dropout_lib.drop(found, *source, dropout)
-        return ops.cast(found, dtype)
+    def drop(x, source):
+        return dropout_lib.drop(x, *source, dropout) if source else x
 
-    return fused.fused(weights)
+    def weights(scores, allowed, *source):
+        return ops.cast(drop(masked_softmax(scores, allowed), source), dtype)
+
+    def log_sum(scores, allowed, *source):
+        # [B, H, T, S] -> [B, H, T, 1]; XLA shares these loops with `weights`.
+        x = _masked(scores, allowed)
+        top = ops.amax(x, axis=-1, keepdims=True)
+        return top + ops.log(ops.sum(ops.exp(x - top), axis=-1, keepdims=True))
+
+    def gradient(dy, log_sum, scores, allowed, *source):
+        softmax = ops.exp(_masked(scores, allowed) - log_sum)
+        dy = drop(ops.cast(dy, "float32"), source)
+        mean = ops.sum(softmax * dy, axis=-1, keepdims=True)
+        return ops.cast(softmax * (dy - mean), scores.dtype)
+
+    return fused.fused(weights, summary=log_sum, gradient=gradient)
 
 
 def causal_mask(length):
