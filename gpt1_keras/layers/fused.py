@@ -57,8 +57,8 @@ def fused(function, *, inverse=None, summary=None, gradient=None):
             chain.
     """
 
-    def whole(bias, x, *others):
-        return function(x if bias is None else ops.add(x, bias), *others)
+    def whole(*arguments):
+        return function(*_add(*arguments))
 
     if keras.config.backend() != "tensorflow":
         return lambda *arguments, training, bias=None: whole(bias, *arguments)
@@ -81,12 +81,9 @@ def _differentiable(function, inverse, summary, gradient):
     """
     import tensorflow as tf
 
-    def add(bias, x, *others):
-        return (x if bias is None else ops.add(x, bias), *others)
-
     @tf.function(jit_compile=True, autograph=False)
     def forward(*arguments):
-        arguments = add(*arguments)
+        arguments = _add(*arguments)
         return function(*arguments), summary(*arguments) if summary else None
 
     @tf.function(jit_compile=True, autograph=False)
@@ -94,7 +91,7 @@ def _differentiable(function, inverse, summary, gradient):
         """Differentiate with respect to the arguments of `function`."""
         if inverse:
             return [inverse(dy)]
-        arguments = add(*arguments)
+        arguments = _add(*arguments)
         if gradient:
             found = gradient(dy, summarized, *arguments)
             return [found, *(None for _ in arguments[1:])]
@@ -130,12 +127,16 @@ def _differentiable(function, inverse, summary, gradient):
     return plain, biased
 
 
+def _add(bias, x, *others):
+    return (x if bias is None else ops.add(x, bias), *others)
+
+
 def product(dense, x, training):
     """Return `dense(x)` without its bias, and the bias for a loop to add.
 
     On a CPU with AMX, TensorFlow computes a product with its bias in twice the
-    time of the product alone. Where `fused` compiles no loop and where `dense`
-    is quantized, the first tensor has the bias and the second is None.
+    time of the product alone. Where `fused` never compiles a loop and where
+    `dense` is quantized, the first tensor has the bias and the second is None.
     """
     is_compiled = keras.config.backend() == "tensorflow" and training
     if not is_compiled or device.kind() != "cpu" or dense.quantization_mode:
