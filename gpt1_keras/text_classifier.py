@@ -31,7 +31,16 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import custom
 
 _HELD_OUT = "dev.jsonl"  # written by the run
-_OWN = ("RUN", "TRAIN_FILE", "WORKDIR")  # settings that `fit` gives
+# Settings that `fit` gives.
+_OWN = ("RUN", "TRAIN_FILE", "WORKDIR", "custom.custom.family")
+# Argument -> the setting of the run.
+_DIALS = {
+    "preset": "PRESET",
+    "num_epochs": "NUM_EPOCHS",
+    "batch_size": "BATCH_SIZE",
+    "learning_rate": "PEAK_LEARNING_RATE",
+    "random_state": "SEED",
+}
 _LOCK = threading.RLock()
 
 
@@ -42,7 +51,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     the command line give the same weights. It holds out a tenth of the rows and
     keeps the weights that are best on them, or the last weights if it holds out
     fewer than 200. Wrong input raises `errors.InputError`, a `ValueError`.
-    Gin's configuration is global: `fit` clears it, and threads take turns.
+    Gin's configuration and TensorFlow's or torch's random seed are global:
+    `fit` clears the one and sets the other. Threads take turns.
 
     ```python
     model = TextClassifier().fit(["a fine film", "dull", ...], [1, 0, ...])
@@ -127,13 +137,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             directory = self._new_folder()
         else:
             directory = files_lib.user_path("`workdir`", self.workdir)
-        dials = {
-            "PRESET": self.preset,
-            "NUM_EPOCHS": self.num_epochs,
-            "BATCH_SIZE": self.batch_size,
-            "PEAK_LEARNING_RATE": self.learning_rate,
-            "SEED": self.random_state,
-        }
+        dials = {dial: getattr(self, name) for name, dial in _DIALS.items()}
         if rows and "text_pair" in rows[0]:  # Else decimals are scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
@@ -339,6 +343,10 @@ def _of_arguments(message, rows_file):
         (rf"{path} line (\d+)", lambda found: f"X[{int(found[1]) - 1}]"),
         (path, "X"),
         ("--workdir", "`workdir`"),
+        (r'--set "([\w.]+) = [^"]*": (?=\1)', ""),
+        (r'--set "([\w.]+) = [^"]*": ', r"\1: "),
+        (r'--set "([\w.]+) = ([^"]*)"', r"settings={'\1': \2}"),
+        *((rf"\b{dial}\b", f"`{name}`") for name, dial in _DIALS.items()),
     ):
         message = re.sub(pattern, name, message)
     return message
@@ -359,7 +367,7 @@ def _rows_file(directory, rows):
 
 @contextlib.contextmanager
 def _contained(verbose, rows_file=None):
-    """Restore precision, logging and random generators after a run.
+    """Restore precision, logging, Python's and numpy's random generators.
 
     Unless `verbose`, log lines except warnings appear only after an error. A
     signal that stopped the run is raised again, for the caller's handler.

@@ -180,6 +180,9 @@ ROWS_REFUSED = [
 ARGUMENTS_REFUSED = [
     ({"settings": "DROPOUT = 0.2"}, "give a dict such as"),
     ({"settings": {"TRAIN_FILE": "x"}}, "without RUN, TRAIN_FILE"),
+    ({"settings": {"custom.custom.family": "similarity"}}, "without RUN"),
+    ({"num_epochs": 0}, "^`num_epochs` is 0: give a whole number"),
+    ({"learning_rate": np.nan}, "^`learning_rate`: Failed to parse"),
     ({"files": "gin/nothing.gin"}, "gin/nothing.gin: no such file"),
     ({"files": [3]}, "`files` is .3.: give a path in quotes or a tuple"),
     ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),

@@ -230,8 +230,10 @@ def write(model, directory):
             "label2id": {name: index for index, name in names.items()},
         }
     else:
-        # Programs that score texts need a first token; the paper has none.
-        special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
+        # Programs that score texts need a first token, and those that read
+        # several at once one for padding; the paper has neither.
+        roles = ("bos_token", "eos_token", "pad_token")
+        special = dict.fromkeys(roles, _UNKNOWN)
         fast = fast_tokenizer.build(tokenizer)
         config["architectures"] = ["OpenAIGPTLMHeadModel"]
         config["tie_word_embeddings"] = True

@@ -10,10 +10,13 @@ from gpt1_keras import checks
 from gpt1_keras.layers import configured
 from gpt1_keras.layers import decoder_block
 from gpt1_keras.layers import embedding
+from gpt1_keras.models import loading
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
+class GPT1Backbone(
+    configured.Configured, loading.ToPreset, keras_hub.models.Backbone
+):
     """The decoder of Radford et al. 2018 as a KerasHub backbone.
 
     It has post-norm blocks, learned positions, no norm after the embedding and

@@ -96,7 +96,13 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
         """See KerasHub; stops at a line break if the vocabulary has it."""
-        if stop_token_ids == "auto" and self.preprocessor is not None:
+        if isinstance(inputs, list) and not inputs:
+            return []
+        if max_length is not None and not max_length >= 1:
+            raise ValueError(f"max_length is {max_length!r}: give at least 1")
+        if not isinstance(stop_token_ids, str | None):
+            stop_token_ids = tuple(map(int, stop_token_ids)) or None
+        elif stop_token_ids == "auto" and self.preprocessor is not None:
             if self.preprocessor.tokenizer.end_token_id is None:
                 stop_token_ids = None
         return super().generate(inputs, max_length, stop_token_ids, **options)

@@ -1,12 +1,38 @@
-"""Mixins that load presets and saved models where KerasHub falls short.
+"""Mixins that save and load presets and models where KerasHub falls short.
 
 They must precede the KerasHub class in the list of bases.
 """
 
+import json
+import pathlib
 import threading
 
 import keras
 from keras_hub.src.utils import preset_utils
+
+
+class ToPreset:
+    """Mixin whose presets name float32 in place of a mixed dtype policy.
+
+    KerasHub cannot load a mixed one. The weights are float32 in both.
+    """
+
+    def save_to_preset(self, preset_dir, **options):
+        """Write a preset folder; see KerasHub's method of this name."""
+        super().save_to_preset(preset_dir, **options)
+        for path in pathlib.Path(preset_dir).glob("*.json"):
+            text = path.read_text(encoding="utf-8")
+            config = json.loads(text, object_hook=_unmixed)
+            if config != json.loads(text):
+                text = json.dumps(config, indent=4)
+                path.write_text(text, encoding="utf-8")
+
+
+def _unmixed(config):
+    is_policy = config.get("class_name") == "DTypePolicy"
+    if is_policy and config["config"]["name"].startswith("mixed_"):
+        return config | {"config": {"name": "float32"}}
+    return config
 
 
 class FromAnyBackbonePreset:
@@ -33,7 +59,7 @@ class FromAnyBackbonePreset:
                 cls.backbone_cls = usual
 
 
-class Task(FromAnyBackbonePreset):
+class Task(ToPreset, FromAnyBackbonePreset):
     """Mixin of task models; loading one restores how it was compiled."""
 
     def compile_from_config(self, config):

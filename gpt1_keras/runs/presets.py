@@ -262,16 +262,7 @@ def save(model, directory, **facts):
         except RuntimeError as error:  # of h5py, where it cannot write
             reason = str(error).split("\n")[0]
             raise OSError(errno.EIO, reason, str(temporary)) from None
-        for path in temporary.glob("*.json"):
-            config = json.loads(path.read_bytes(), object_hook=_as_float32)
-            path.write_text(json.dumps(config, indent=4), encoding="utf-8")
         files.seal(temporary, **facts)
-
-
-def _as_float32(config):
-    """Replace a dtype policy: KerasHub cannot load a mixed one."""
-    is_policy = config.get("class_name") == "DTypePolicy"
-    return config | {"config": {"name": "float32"}} if is_policy else config
 
 
 def is_finished(workdir, config_sha256):

@@ -201,7 +201,12 @@ def adam_with_decay(
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)
         warmup_steps = warmup_fraction * num_steps
-    if warmup_steps >= num_steps:
+    if num_steps == 1:
+        logging.warning(
+            "nothing is learned in a single step, since the learning rate"
+            " rises from 0: train longer"
+        )
+    elif warmup_steps >= num_steps:
         logging.warning(
             f"the warm-up takes {warmup_steps:,.0f} of {num_steps:,} steps, so"
             " the learning rate never reaches its peak: shorten the warm-up"

@@ -172,6 +172,8 @@ def test_transformers_gives_equal_logits(tmp_path, transformers):
     text = "the <unk> cat sat."
     expected = small_models.byte_pairs().encode(text)
     assert tokenizer(text)["input_ids"] == expected
+    padded = tokenizer(["the cat", text], padding=True)["attention_mask"]
+    assert padded == [[1] * 2 + [0] * (len(expected) - 2), [1] * len(expected)]
 
 
 def test_folder_that_transformers_wrote(folder, transformers):

@@ -64,6 +64,9 @@ def test_what_the_network_cannot_read_is_refused(model):
         with pytest.raises(ValueError, match=said):
             model.generate(small_models.inputs(ids), stop_token_ids=None)
     model._check(np.full((1, length), rows - 1))
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match=f"max_length is {wrong}: give"):
+            model.generate(small_models.inputs(IDS), max_length=wrong)
 
 
 def test_score_hands_over_what_each_layer_returns(model):
@@ -93,6 +96,15 @@ def test_generates_text():
             row.append(int(logits[0, -2].argmax()))
     assert texts == [tokenizer.decode(row) for row in rows]
     assert max(map(len, rows)) == 7
+    assert model.generate([]) == []
+    given = {
+        "max_length": 7,
+        "stop_token_ids": np.array([tokenizer.newline_id]),
+    }
+    assert model.generate(prompts, **given) == texts
+    given["stop_token_ids"] = []  # Nothing stops a text.
+    longest = [tokenizer.encode(x) for x in model.generate(prompts, **given)]
+    assert {*map(len, longest)} == {7}
 
 
 def test_round_trip_by_preset(tmp_path):
@@ -111,6 +123,20 @@ def test_round_trip_by_preset(tmp_path):
     assert type(network) is backbone.GPT1Backbone
     assert network.embedding_dropout_on == "activations"
     assert network.get_config() == model.backbone.get_config()
+
+
+def test_preset_of_a_mixed_policy(tmp_path):
+    model = small_models.language_model(dtype="mixed_bfloat16")
+    for saved, cls in (
+        (model, keras_hub.models.CausalLM),
+        (model.backbone, keras_hub.models.Backbone),
+    ):
+        path = str(tmp_path / cls.__name__)
+        saved.save_to_preset(path)
+        read = cls.from_preset(path)
+        assert read.dtype_policy.name == "float32"
+        for old, new in zip(saved.weights, read.weights, strict=True):
+            np.testing.assert_array_equal(*map(small_models.read, (old, new)))
 
 
 @keras_hub_programs.IGNORE_WARNINGS

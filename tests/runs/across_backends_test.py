@@ -34,7 +34,9 @@ def steps_of(workdir, *, after):
 
 
 @pytest.mark.parametrize("of, stop", [(kill_run, 6), (tiny_task, 30)])
-def test_pretraining_and_fine_tuning(tmp_path, of, stop):
+def test_pretraining_and_fine_tuning(tmp_path, monkeypatch, of, stop):
+    # By default, JAX keeps only what takes a second to compile.
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     for name in ("jax", "torch"):
         pytest.importorskip(name)
     make = functools.partial(of.Experiment, tmp_path, **SETTINGS[of])

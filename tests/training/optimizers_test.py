@@ -128,3 +128,16 @@ def test_builder_takes_steps_or_a_fraction(warmup, expected):
     schedule = optimizer._learning_rate.get_config()
     assert schedule == sizes | {"warmup_steps": expected}
     assert small_models.ADAM.items() <= optimizer.get_config().items()
+
+
+def test_a_warm_up_that_takes_all_steps_is_reported(caplog):
+    for num_steps, said in ((1, "nothing is learned"), (5, "warm-up takes 5")):
+        optimizers.adam_with_decay(
+            num_steps=num_steps,
+            schedule=optimizers.WarmupCosine,
+            peak_learning_rate=0.5,
+            warmup_steps=5,
+            warmup_fraction=None,
+            **small_models.ADAM,
+        )
+        assert said in caplog.messages[-1]
