@@ -9,8 +9,9 @@ where the texts are lists of ids (`encoded`) and `tokenizer` is any object with
 `start_id`, `delimiter_id` and `extract_id`, written `s`, `$` and `e` in the
 tables. Each sequence ends with its extract token, where the head reads.
 
-If an example has two texts, each is truncated to `max_sequence_length // 2 - 2`
-tokens, as in the released code (train.py, line 377).
+If an example has two texts and no choices, each is truncated to
+`max_sequence_length // 2 - 2` tokens, as in the released code (train.py, line
+377).
 """
 
 import itertools

@@ -29,7 +29,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     Returns:
         `hidden` `[B, T, D]` and the tables as this forward pass used them,
         `table` `[V + S, D]` and `positions` `[P, D]`. The output softmax takes
-        `table`, and so shares the dropout of the embedding.
+        `table`; in `TableDropoutEmbedding`, it therefore shares the dropout.
     """
 
     def __init__(

@@ -2,8 +2,9 @@
 
 In TensorFlow, each operation reads and writes whole tensors: on a CPU that
 takes longer than the matrix products in between. XLA compiles a chain into one
-loop. Matrix products and random numbers stay outside, since XLA is slow at both
-on a CPU. JAX compiles whole steps anyway, and torch the whole network if
+loop. Matrix products stay outside, since XLA is slow at them on a CPU; the mask
+of dropout is a hash that the loop computes (`layers.dropout`). JAX compiles
+whole steps anyway, and torch the whole network if
 `strategy.Devices.jit_compile` is True.
 """
 
@@ -38,11 +39,12 @@ def torch_compiles(wanted):
 def fused(function, *, inverse=None, summary=None, gradient=None):
     """Return `function` with the arguments `*tensors, training, bias=None`.
 
-    `function` takes tensors, uses no variables or random numbers, and returns
-    one tensor. A `bias` is added to its first argument. In training with
-    TensorFlow on a CPU, XLA compiles it for each combination of shapes, and its
-    gradient is computed from the arguments alone: no intermediate result stays
-    in memory. Otherwise, and if all tensors are small, it runs unchanged.
+    `function` takes tensors, uses no variables or generators of random numbers,
+    and returns one tensor. A `bias` is added to its first argument. In training
+    with TensorFlow on a CPU, XLA compiles it for each combination of shapes,
+    and its gradient is computed from the arguments alone: no intermediate
+    result stays in memory. Otherwise, and if all tensors are small, it runs
+    unchanged.
 
     Args:
         function: function of tensors.

@@ -60,7 +60,10 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         return logits, hidden, ops.slice_update(cache, start, found)
 
     def read(self, token_ids, cache, index):
-        """Return logits, states, and their columns of `call_with_cache`."""
+        """Return logits and states of `call_with_cache`, and the new columns.
+
+        These are keys and values of the tokens, `[B, L, 2, H, T, K]`.
+        """
         # [1, T]; a slice would make XLA compile again for every position.
         places = ops.arange(ops.shape(token_ids)[1], dtype="int32")
         position_ids = index + ops.expand_dims(places, 0)
@@ -95,7 +98,7 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
-        """See KerasHub; stops at a line break if the vocabulary has it."""
+        """See KerasHub; stops at a line break if the vocabulary has one."""
         if isinstance(inputs, list) and not inputs:
             return []
         if max_length is not None and not max_length >= 1:

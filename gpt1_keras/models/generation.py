@@ -15,7 +15,7 @@ def sample_text(
 
     Truncates a prompt that leaves no room. Weights and seed determine the text.
     """
-    ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.opening_id]
+    ids = tokenizer.encode_prompt(prompt)[: max(num_tokens - 1, 1)]
     sampler = keras_hub.samplers.TopKSampler(
         k=min(top_k, tokenizer.vocabulary_size),
         temperature=temperature,

@@ -169,7 +169,7 @@ def _language_model_page(gradio, preset, seed):
 
     def continued(text, num_tokens, temperature):
         """Yield the text and its continuation, one token longer each time."""
-        ids = tokenizer.encode(text) or [tokenizer.opening_id]
+        ids = tokenizer.encode_prompt(text)
         sampler = keras_hub.samplers.TopKSampler(
             k=min(40, tokenizer.vocabulary_size),
             temperature=temperature,

@@ -67,7 +67,7 @@ def generate(
     for each in _ask() if interactive else [prompt]:
         if each != each.lower():
             logging.info("the model reads and writes lower case only")
-        ids = tokenizer.encode(each) or [tokenizer.opening_id]
+        ids = tokenizer.encode_prompt(each)
         unknown = ids.count(subwords.UNKNOWN_ID)
         subwords.warn_of_unknown("prompt", unknown, len(ids))
         try:

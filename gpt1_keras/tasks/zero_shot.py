@@ -89,7 +89,7 @@ class Acceptability(ZeroShotTask):
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """The prefix is the first token (of a single one, the opening)."""
-        ids = encode(example.text, tokenizer)
+        ids = tokenizer.encode_prompt(example.text)
         if len(ids) == 1:
             ids = [tokenizer.opening_id, *ids]
         return fit(ids[:1], [ids[1:]], tokenizer, max_sequence_length)
@@ -129,7 +129,7 @@ class Sentiment(ZeroShotTask):
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """One continuation per word; reviews are truncated at the beginning."""
-        words = [encode(w, tokenizer) for w in _flat(self.label_words)]
+        words = [tokenizer.encode_prompt(w) for w in _flat(self.label_words)]
         if len(set(map(tuple, words))) < len(words):
             raise errors.InputError(
                 f"`label_words` are {self.label_words!r}: two of them have the"
@@ -162,7 +162,7 @@ class Reading(ZeroShotTask):
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        answers = [encode(text, tokenizer) for text in example.choices]
+        answers = [tokenizer.encode_prompt(text) for text in example.choices]
         question = tokenizer.encode(example.text_pair)
         prefix = tokenizer.encode(example.text) + question
         return fit(prefix, answers, tokenizer, max_sequence_length)
@@ -191,7 +191,7 @@ class PronounResolution(ZeroShotTask):
         before, choices, after = substitute(example)
         # Leave room for a token before a candidate and one after it.
         longest = max_sequence_length - 2
-        names = [encode(text, tokenizer)[-longest:] for text in choices]
+        names = [tokenizer.encode_prompt(text)[-longest:] for text in choices]
         room = max_sequence_length - 1 - max(map(len, names))
         rest = tokenizer.encode(after)[:room]
         return fit(
@@ -218,7 +218,7 @@ class LastWord(ZeroShotTask):
     def candidates(self, example, *, tokenizer, max_sequence_length):
         words = example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
-        ids = [encode(word, tokenizer) for word in example.choices]
+        ids = [tokenizer.encode_prompt(word) for word in example.choices]
         return fit(tokenizer.encode(text), ids, tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
@@ -232,11 +232,6 @@ class LastWord(ZeroShotTask):
 
     def majority(self, examples):
         return _majority_accuracy([example.choices[0] for example in examples])
-
-
-def encode(text, tokenizer):
-    """Return the ids of a text; an empty text yields the opening token."""
-    return tokenizer.encode(text) or [tokenizer.opening_id]
 
 
 def fit(prefix, continuations, tokenizer, limit, num_context=_NO_CONTEXT):

@@ -245,6 +245,10 @@ class Tokenizer:
         """Return the ids of `text` as a list, without special tokens."""
         return self._chunks(text)
 
+    def encode_prompt(self, text):
+        """Return the ids of `text`; without any, the opening id."""
+        return self.encode(text) or [self.opening_id]
+
     def encode_batch(self, texts):
         return [self._chunks(text) for text in texts]
 

@@ -91,10 +91,10 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         rate = learning_rate(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
         p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
 
-    The decay is multiplied by the schedule *and* the bias correction, uses
-    the weight before the step, and applies only to matrices: biases and gains
-    have rank 1. Keras's AdamW differs in all three points. `training.step`
-    clips the gradient by its global norm beforehand.
+    The decay is multiplied by the schedule *and* the bias correction, and
+    applies only to matrices: biases and gains have rank 1. Keras's AdamW
+    multiplies it by the schedule alone, for all variables that are not
+    excluded. `training.step` clips the gradient by its global norm beforehand.
 
     Args:
         learning_rate: float or schedule.

@@ -163,9 +163,9 @@ def _check_compiler(strategy_name):
     """Refuse `jit_compile` where it would do harm or lacks a compiler.
 
     TensorFlow cannot compile the steps of several replicas outside a TPU. On
-    a CPU, XLA draws random numbers so slowly that TensorFlow's steps take ten
-    times as long; chains of operations are compiled anyway (`layers.fused`).
-    On a CPU, torch.compile needs a C++ compiler.
+    a CPU, XLA's matrix products are slower than TensorFlow's own; chains of
+    other operations are compiled anyway (`layers.fused`). There, torch.compile
+    needs a C++ compiler.
     """
     backend, why = keras.config.backend(), ""
     is_cpu = strategy_name == "none" and device.kind() == "cpu"

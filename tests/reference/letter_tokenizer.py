@@ -16,6 +16,9 @@ class LetterTokenizer:
     def encode(self, text):
         return [ord(c) for c in text if c != " " and ord(c) < 128]
 
+    def encode_prompt(self, text):
+        return self.encode(text) or [self.opening_id]
+
     def decode(self, ids):
         return "".join(map(chr, ids))
 
