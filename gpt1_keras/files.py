@@ -1,6 +1,7 @@
 """Paths from users, JSON, atomic writes, checksums, and locks of folders."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -249,11 +250,15 @@ def make_folder(path):
     path = pathlib.Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "it is read-only")
     except OSError as error:
         remedy = "choose another"
         if path.is_relative_to(cache_root()):
             remedy = "name another cache in GPT1_KERAS_CACHE"
-        problem = f"{path}: cannot create this folder ({error.strerror})"
+        problem = (
+            f"{path}: cannot create or write this folder ({error.strerror})"
+        )
         raise errors.InputError(f"{problem}; {remedy}") from None
     return path
 

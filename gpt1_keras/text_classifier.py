@@ -343,6 +343,7 @@ def _of_arguments(message, rows_file):
         (rf"{path} line (\d+)", lambda found: f"X[{int(found[1]) - 1}]"),
         (path, "X"),
         ("--workdir", "`workdir`"),
+        ("TRAIN_FILE '[^']*' -> 'X'", "it has other texts or labels"),
         (r'--set "([\w.]+) = [^"]*": (?=\1)', ""),
         (r'--set "([\w.]+) = [^"]*": ', r"\1: "),
         (r'--set "([\w.]+) = ([^"]*)"', r"settings={'\1': \2}"),

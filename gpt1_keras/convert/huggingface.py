@@ -175,6 +175,11 @@ def read_tensors(directory):
     From the latter, torch loads only tensors and no code; they become float32.
     """
     path = directory / SAFETENSORS
+    if (directory / f"{SAFETENSORS}.index.json").is_file():
+        raise errors.InputError(
+            f"{directory} holds the weights in several files: save them in one,"
+            " by save_pretrained(FOLDER, max_shard_size='100GB')"
+        )
     try:
         if path.is_file():
             return safetensors_numpy.load_file(path)

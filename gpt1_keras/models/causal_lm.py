@@ -2,6 +2,7 @@
 
 import keras
 import keras_hub
+import numpy as np
 from keras import ops
 
 from gpt1_keras.layers import embedding
@@ -98,16 +99,28 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
-        """See KerasHub; stops at a line break if the vocabulary has one."""
+        """See KerasHub; stops at a line break if the vocabulary has one.
+
+        `max_length` is None or an int, `stop_token_ids` "auto", None or ints.
+        """
         if isinstance(inputs, list) and not inputs:
             return []
-        if max_length is not None and not max_length >= 1:
-            raise ValueError(f"max_length is {max_length!r}: give at least 1")
-        if not isinstance(stop_token_ids, str | None):
-            stop_token_ids = tuple(map(int, stop_token_ids)) or None
-        elif stop_token_ids == "auto" and self.preprocessor is not None:
-            if self.preprocessor.tokenizer.end_token_id is None:
+        if max_length is not None and not _are_ints(max_length, least=1):
+            raise ValueError(
+                f"max_length is {max_length!r}: give a whole number of at least"
+                " 1, or None"
+            )
+        if isinstance(stop_token_ids, str) and stop_token_ids == "auto":
+            ours = getattr(self.preprocessor, "tokenizer", None)
+            if ours is not None and ours.end_token_id is None:
                 stop_token_ids = None
+        elif stop_token_ids is not None:
+            if not _are_ints(stop_token_ids):
+                raise ValueError(
+                    f"stop_token_ids is {stop_token_ids!r}: give ids, 'auto' or"
+                    " None"
+                )
+            stop_token_ids = tuple(np.ravel(stop_token_ids).tolist()) or None
         return super().generate(inputs, max_length, stop_token_ids, **options)
 
     def make_generate_function(self):
@@ -129,15 +142,27 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
                 )
 
             def checked(inputs, stop_token_ids=None):
-                self._check(ops.convert_to_numpy(inputs["token_ids"]))
-                return write(inputs, stop_token_ids)
+                ids = inputs["token_ids"]
+                self._check(ops.convert_to_numpy(ids))
+                if stop_token_ids:
+                    # KerasHub's loop takes padding for an id that was drawn.
+                    others = set(range(len(stop_token_ids) + 1))
+                    padding = min(others.difference(stop_token_ids))
+                    is_token = ops.cast(inputs["padding_mask"], "bool")
+                    ids = ops.where(is_token, ids, padding)
+                return write(inputs | {"token_ids": ids}, stop_token_ids)
 
             self.generate_function = checked
         return self.generate_function
 
-    def _check(self, token_ids):
-        """Raise ValueError if the backbone cannot read ids `[B, T]`."""
+    def _check(self, token_ids, rows=None):
+        """Raise ValueError if the backbone cannot read ids `[B, T]`.
+
+        `rows` is the number of known ids, by default that of the embedding.
+        """
         network = self.backbone
+        if token_ids.ndim != 2 or not token_ids.size:
+            raise ValueError(f"ids of shape {token_ids.shape}: give [B, T]")
         length = token_ids.shape[1]
         lowest, highest = token_ids.min(), token_ids.max()
         if length > network.max_sequence_length:
@@ -146,7 +171,7 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
                 f"{network.max_sequence_length} positions: give a lower "
                 "max_length"
             )
-        rows = network.vocabulary_size + network.num_special_tokens
+        rows = rows or network.vocabulary_size + network.num_special_tokens
         if lowest < 0 or highest >= rows:
             wrong = lowest if lowest < 0 else highest
             raise ValueError(
@@ -173,6 +198,12 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
                 f"scoring_mode is {scoring_mode!r}: give 'logits', or 'loss'"
                 " and target_ids"
             )
+        # Not in a graph, where ids have no values yet.
+        host = np.ndarray | list | tuple
+        if isinstance(token_ids, host):
+            self._check(np.asarray(token_ids))
+        if isinstance(target_ids, host):
+            self._check(np.asarray(target_ids), self.backbone.vocabulary_size)
         intercept = layer_intercept_fn or (lambda activations, _: activations)
         hidden, table, _ = self.backbone.token_and_position_embedding(
             ops.convert_to_tensor(token_ids, "int32")
@@ -186,3 +217,10 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         return ops.sparse_categorical_crossentropy(
             ops.convert_to_tensor(target_ids, "int32"), logits, from_logits=True
         )
+
+
+def _are_ints(values, least=0):
+    """Return whether `values`, one or several, are ints of at least `least`."""
+    values = np.asarray(values)
+    is_whole = values.dtype.kind in "iu" or not values.size
+    return is_whole and bool((values >= least).all())

@@ -2,6 +2,7 @@
 
 import keras
 import keras_hub
+import numpy as np
 from keras import ops
 from keras_hub.src.utils import pipeline_model
 
@@ -155,6 +156,9 @@ class GPT1TaskModel(loading.Task, keras_hub.models.TextClassifier):
         return super().evaluate(*given, **options)
 
     def predict(self, x=None, batch_size=None, **options):
+        if isinstance(x, list | np.ndarray) and not len(x):
+            # Keras fails only later and, on JAX, loses the weights.
+            raise ValueError("x is empty: give at least one text")
         x, _, batch_size, _ = _chain(x, None, batch_size, None)
         return super().predict(x, batch_size, **options)
 

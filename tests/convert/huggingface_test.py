@@ -168,6 +168,9 @@ def test_transformers_gives_equal_logits(tmp_path, transformers):
         assert not loading[f"{kind}_keys"]
     logits = ours(small_models.inputs(ids))
     small_models.assert_close(logits, theirs_of(theirs, ids).logits)
+    theirs.save_pretrained(tmp_path / "parts", max_shard_size="1KB")
+    with pytest.raises(errors.InputError, match="in several files: save them"):
+        huggingface.read_tensors(tmp_path / "parts")
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     text = "the <unk> cat sat."
     expected = small_models.byte_pairs().encode(text)

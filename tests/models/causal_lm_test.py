@@ -64,9 +64,18 @@ def test_what_the_network_cannot_read_is_refused(model):
         with pytest.raises(ValueError, match=said):
             model.generate(small_models.inputs(ids), stop_token_ids=None)
     model._check(np.full((1, length), rows - 1))
-    for wrong in (0, -1):
-        with pytest.raises(ValueError, match=f"max_length is {wrong}: give"):
-            model.generate(small_models.inputs(IDS), max_length=wrong)
+    for given in (
+        *({"max_length": wrong} for wrong in (0, -1, 2.5, "7")),
+        *({"stop_token_ids": wrong} for wrong in ("x", [2.5], [-1])),
+    ):
+        with pytest.raises(ValueError, match=r"is \S+: give"):
+            model.generate(small_models.inputs(IDS), **given)
+    with pytest.raises(ValueError, match="token id 26, but"):
+        model.score([[1, 26]])
+    with pytest.raises(ValueError, match="token id 23, but the model has 23"):
+        model.score([[1, 2]], scoring_mode="loss", target_ids=[[2, 23]])
+    with pytest.raises(ValueError, match="of shape"):
+        model.score([1, 2])
 
 
 def test_score_hands_over_what_each_layer_returns(model):
@@ -102,9 +111,11 @@ def test_generates_text():
         "stop_token_ids": np.array([tokenizer.newline_id]),
     }
     assert model.generate(prompts, **given) == texts
-    given["stop_token_ids"] = []  # Nothing stops a text.
-    longest = [tokenizer.encode(x) for x in model.generate(prompts, **given)]
-    assert {*map(len, longest)} == {7}
+    # Nothing stops a text, nor does the id of padding before it is drawn.
+    for ids in ([], [0], [0, 1]):
+        texts = model.generate(prompts, max_length=7, stop_token_ids=ids)
+        lengths = [len(tokenizer.encode(text)) for text in texts]
+        assert lengths == [7] * len(prompts), ids
 
 
 def test_round_trip_by_preset(tmp_path):

@@ -250,6 +250,8 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     mixed = np.array(["cat", "a", "b cat", "a the"])
     history = model.fit(mixed, np.array([0, 1, 0, 1]), **given).history
     assert history["loss"] == history["val_loss"] == [0.0]
+    with pytest.raises(ValueError, match="x is empty"):
+        model.predict([])
     column = type("Column", (list,), {})(mixed)  # no array, as in pandas
     assert len(model.predict(column, batch_size=1, verbose=0)) == 4
     expected = model.predict(texts, verbose=0)

@@ -47,7 +47,7 @@ MISTAKES = {
         f"{PREPARE} --output o --merges /dev/null books": "tokens are missing",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output= books": "--output is empty",
-        f"{PREPARE} --output file books": "cannot create this folder",
+        f"{PREPARE} --output file books": "cannot create or write this folder",
         f"{PREPARE} --output . books": "is neither empty nor a prepared corpus",
         f"{PREPARE} --output /proc books": "/proc",
     },
