@@ -168,8 +168,8 @@ class GPT1CausalLM(loading.Task, keras_hub.models.CausalLM):
         if length > network.max_sequence_length:
             raise ValueError(
                 f"a text of {length} tokens, but the model has "
-                f"{network.max_sequence_length} positions: give a lower "
-                "max_length"
+                f"{network.max_sequence_length} positions: shorten it, or "
+                "give a lower max_length"
             )
         rows = rows or network.vocabulary_size + network.num_special_tokens
         if lowest < 0 or highest >= rows:
