@@ -135,6 +135,7 @@ class Bindings:
             return ""
         lines = _locate(place[1]).read_text("utf-8").splitlines()
         first, *rest = lines[int(place[2]) - 1 :]
+        first = re.sub("'[^']*'|\"[^\"]*\"", "", first)  # may have a # inside
         # The comment may continue below.
         more = itertools.takewhile(re.compile(" {12,}#").match, rest)
         return " ".join(x.partition("#")[2].strip() for x in (first, *more))
@@ -387,6 +388,8 @@ def _add_text(found, text, label, above=()):
             f"{place(line)}: {reason} (values are Python literals; text needs"
             " quotes, arithmetic is not supported)"
         ) from None
+    except TypeError as error:  # a list as key of a dict
+        raise errors.InputError(f"{label}: {error}") from None
     except (RecursionError, MemoryError):
         problem = f"{label}: a value is nested too deeply"
         raise errors.InputError(problem) from None

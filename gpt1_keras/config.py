@@ -80,7 +80,7 @@ def check_run(found):
     if found.run is None or found.run.evaluate:
         problem = f"RUN = {found.macros['RUN']!r} is not a function"
         raise found.error("RUN", f"{problem}: write RUN = @module.function")
-    if found.macros.get("EXTEND", False) not in (True, False):
+    if not isinstance(found.macros.get("EXTEND", False), bool):
         raise found.error("EXTEND", "EXTEND must be True or False")
 
 
@@ -247,7 +247,7 @@ def _settle_dtype(used):
                 path = files.user_path("--workdir", used.macros.get("WORKDIR"))
                 own, _ = workdirs.read(path, used.allowed)
                 kept = own.values_of(name.rpartition("/")[2])
-            except (OSError, ValueError, TypeError):  # no run there, or no path
+            except (OSError, ValueError):  # no run there, or no path
                 kept = []
             _rebind(used, name, kept[0] if kept else precision.fastest())
 

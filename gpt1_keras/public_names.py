@@ -74,7 +74,7 @@ for _name in """batch_size clip_norm dtype microbatch_size num_epochs num_steps
         seed sequence_length softmax_chunk""".split():
     RENAMED[f"pretrain.pretrain.{_name}"] = f"pretrain.Training.{_name}"
 # Former parameters, which are left out when an older file binds them.
-REMOVED = {"export.Options.identity_texts"}
+REMOVED = {"export.Options.identity_texts", "grid.grid.seed", "grid.grid.seeds"}
 
 # Parameter -> the object that now holds what older files bound to the function
 # itself. It is bound where a file binds the function but not this parameter.

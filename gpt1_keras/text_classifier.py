@@ -14,6 +14,7 @@ import tempfile
 import threading
 import weakref
 
+import keras
 import numpy as np
 from absl import logging as absl_logging
 from sklearn import base
@@ -368,7 +369,7 @@ def _rows_file(directory, rows):
 
 @contextlib.contextmanager
 def _contained(verbose, rows_file=None):
-    """Restore precision, logging, Python's and numpy's random generators.
+    """Restore Keras's precision and devices, logging and random generators.
 
     Unless `verbose`, log lines except warnings appear only after an error. A
     signal that stopped the run is raised again, for the caller's handler.
@@ -392,6 +393,7 @@ def _contained(verbose, rows_file=None):
             # There from a run of the command line in this process.
             logging.root.removeHandler(absl_logging.get_absl_handler())
         states = random.getstate(), np.random.get_state()
+        devices = keras.distribution.distribution()
         try:
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):
                 yield
@@ -409,3 +411,4 @@ def _contained(verbose, rows_file=None):
                 each.setLevel(level)
             random.setstate(states[0])
             np.random.set_state(states[1])
+            keras.distribution.set_distribution(devices)

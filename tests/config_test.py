@@ -239,6 +239,7 @@ def test_mistakes_name_file_and_line(write):
     path = write(f"{header}{run}nowhere.f.a = 1\nnowhere.f.b = 2\n")
     assert refusal(path).startswith(f"{path}, line 3: there is no nowhere.f")
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
+    assert "unhashable" in refusal(write("A = {[]: 1}"))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
     for value in ("'a\udcff'", "'a\\udcff'"):
         assert "CORPUS" in refusal("gin/pretrain.gin", f"CORPUS = {value}")

@@ -2,6 +2,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -187,11 +188,15 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     assert not list((tmp_path / "d").glob("[!.]*"))
 
 
-def test_settings_are_listed_with_their_comments(call):
+def test_settings_are_listed_with_their_comments(call, tmp_path):
     lines = call("--list", "--gin", "gin/pretrain.gin")[1].splitlines()
     (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
     assert line.endswith("sequences per step")
     assert any("clip_norm = 1.0 " in line for line in lines)
+    own = tmp_path / "own.gin"
+    own.write_text("include 'gin/view.gin'\nTEXT = 'a # b'    # mine\n")
+    (line,) = re.findall("TEXT = .*", call("--list", "--gin", own)[1])
+    assert re.fullmatch("TEXT = 'a # b' +mine", line)
     assert "FILE must" in call("--list", "--gin", "gin/finetune/custom.gin")[1]
     assert_refused(call("--list", "--gin", "gin/model/tiny.gin"), "no RUN")
     output = call("--list")[1]

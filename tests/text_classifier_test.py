@@ -15,6 +15,7 @@ from sklearn import model_selection
 
 from gpt1_keras import TextClassifier
 from gpt1_keras import errors
+from gpt1_keras import text_classifier
 from gpt1_keras import workdir as workdirs
 from gpt1_keras.runs import presets
 from tests.reference import processes
@@ -113,6 +114,9 @@ def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch, capsys):
     assert random.getstate() == states[0]
     assert np.array_equal(np.random.get_state()[1], states[1])
     expected = fitted.predict_proba(TEXTS[:3])
+    with text_classifier._contained(verbose=False):
+        keras.distribution.set_distribution("that of a run")
+    assert keras.distribution.distribution() is None
     with futures.ThreadPoolExecutor(4) as pool:
         for found in pool.map(fitted.predict_proba, 8 * [TEXTS[:3]]):
             np.testing.assert_array_equal(found, expected)

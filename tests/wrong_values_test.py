@@ -29,7 +29,7 @@ UNTYPED = {
 }
 REFUSED = {
     "CORPUS": ("''", "3", "'~nosuchuser'"),
-    "EXTEND": ("'yes'", "None"),
+    "EXTEND": ("'yes'", "None", "1"),
     "pretrain.pretrain.paper": ("{'a': 'x'}", "{'a': {}}", "{1: 2}"),
     "PEAK_LEARNING_RATE": ("0", "1e9", "2"),
     "pretrain.pretrain.workdir": ("'x'", "None"),

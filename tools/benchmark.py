@@ -18,7 +18,6 @@ failed; 2 wrong arguments or files (in one line); 3 interrupted.
 """
 
 import datetime
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -68,7 +67,7 @@ def main(arguments):
     for name in values.section or SECTIONS:
         options = {"sizes": sizes, "rounds": values.rounds}
         if name in _WITH_DATA and values.data is not None:
-            options["data"] = str(values.data)
+            options["data"] = values.data
         # Eager torch is slower after other work in the same process.
         found = process.call(SECTIONS[name], "measure", **options)
         record["sections"][name] = found
@@ -86,9 +85,8 @@ def _show(name, size, found):
     note = "; first call with compilation" if first else ""
     print(f"{name}, {size} ({found['unit']}{note})")
     ratios, spread = found.get("ratios", {}), found.get("ratio_spread", {})
-    for contender, speed in (
-        found.get("per_second") or found["values"]
-    ).items():
+    speeds = found.get("per_second") or found["values"]
+    for contender, speed in speeds.items():
         if speed is None:
             print(f"  {contender:<14} not installed")
             continue
@@ -112,19 +110,13 @@ def _machine():
     """Return what the figures depend on besides the code."""
     import keras
 
-    versions = {}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
     return {
         "date": datetime.date.today().isoformat(),
         "backend": keras.config.backend(),
         "processor": _processor(),
         "processors": encode.num_processors(),
         "load": os.getloadavg()[0],
-        "versions": versions,
+        "versions": {n: command_line.version_of(n) for n in _LIBRARIES},
     }
 
 
@@ -144,13 +136,15 @@ def _parse(arguments):
     )
     parser.add_argument("--size", choices=_SIZES, default="mini")
     parser.add_argument("--rounds", type=command_line.positive, default=3)
-    parser.add_argument("--data", type=pathlib.Path)
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--figure", type=pathlib.Path)
+    parser.add_argument("--data")
+    parser.add_argument("--json")
+    parser.add_argument("--figure")
     values = parser.parse(arguments)
     for name in ("json", "figure"):
-        path = getattr(values, name)
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        if getattr(values, name) is None:
+            continue
+        path = pathlib.Path(getattr(values, name))
+        if path.is_dir() or not path.parent.is_dir():
             parser.error(f"--{name} {path}: give a file in an existing folder")
     return values
 

@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import importlib.metadata
 import logging
 import os
 import re
@@ -84,6 +85,14 @@ def tool(work):
     return main
 
 
+def version_of(package):
+    """Return the installed version of a package, or None."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def check_new(option, path):
     """Raise InputError unless the path is missing or an empty folder."""
     # The current folder, ".", cannot be replaced by a new one.
@@ -95,7 +104,6 @@ def check_new(option, path):
 def create(option, path, write):
     """Call `write()`, which creates `path`; an OSError becomes InputError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write()
     except OSError as error:
         # h5py's messages have several lines.

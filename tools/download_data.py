@@ -89,15 +89,18 @@ def _parse(arguments):
     parser.add_argument("names", nargs="*")
     parser.add_argument("--data")
     parser.add_argument("--mirror")
-    parser.add_argument("--from", dest="folder", type=pathlib.Path)
+    parser.add_argument("--from")
     parser.add_argument("--list", action="store_true")
     values = parser.parse(arguments)
     if values.data is None and not values.list:
         parser.error("--data is missing")
-    if values.mirror is not None and values.folder is not None:
-        parser.error("give either --mirror or --from")
-    if values.folder is not None and not values.folder.is_dir():
-        parser.error(f"--from {values.folder} is not a folder")
+    folder = values.folder = getattr(values, "from")
+    if folder is not None:
+        if values.mirror is not None:
+            parser.error("give either --mirror or --from")
+        values.folder = pathlib.Path(folder)
+        if not values.folder.is_dir():
+            parser.error(f"--from {folder} is not a folder")
     return values
 
 

@@ -10,7 +10,6 @@ Exit status: 0 done; 1 pip failed; 2 wrong arguments.
   --dry_run   print what would be installed
 """
 
-import importlib.metadata
 import importlib.util
 import pathlib
 import subprocess
@@ -65,7 +64,7 @@ def main(arguments):
     for file in FILES:
         found = lacking(
             (ROOT / file).read_text("utf-8"),
-            _version,
+            command_line.version_of,
             has_tensorflow=importlib.util.find_spec("tensorflow") is not None,
         )
         for names, more in zip(needed, found):
@@ -82,13 +81,6 @@ def main(arguments):
             return 1
     if not any(needed):
         print("nothing to install")
-
-
-def _version(name):
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 if __name__ == "__main__":

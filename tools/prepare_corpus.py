@@ -52,7 +52,7 @@ def main(arguments):
         "--held_out_fraction", type=command_line.share, default=0.03
     )
     parser.add_argument("--beam_option", action="append")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=command_line.seed, default=0)
     parser.add_argument("--num_processes", type=command_line.positive)
     values = parser.parse(arguments)
     recipe = prepare.Recipe(

@@ -20,6 +20,7 @@ from gpt1_keras import console
 from gpt1_keras import files
 from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
+from gpt1_keras.text import subwords
 from gpt1_keras.text import train_vocabulary
 
 PIECES = ".pieces"  # folder of the files of encoded pieces
@@ -43,20 +44,20 @@ def write_piece(folder, tokenizer, dtype, book, piece):
 
     The file (see `read_piece`) holds the numbers of whitespace-separated words
     and of bytes of the cleaned text (UTF-8, a line break after each paragraph),
-    then the ids. Pieces after the first start with the vocabulary's line break,
-    if any, so that all pieces together have the ids of the whole book. Raises
+    then the ids. Pieces after the first start with the line break's id, so that
+    all pieces together have the ids of the whole book. Raises
     InputError if the book has changed since it was checked.
     """
     if books.stamp(piece.path) != book.stamp:
         raise InputError(f"{piece.path} changed during the run: start it again")
-    newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
+    newline = tokenizer.newline_id or subwords.UNKNOWN_ID
     parts, words, size = [np.empty(0, dtype)], 0, 0
     for text in groups(books.read_piece(piece), _GROUP_CHARACTERS):
         words += len(text.split())
         size += len(text.encode("utf-8")) + 1
         ids = tokenizer.encode(text)
         if ids and (len(parts) > 1 or piece.start):
-            parts.append(np.array(newline, dtype))
+            parts.append(np.array([newline], dtype))
         parts.append(np.array(ids, dtype))
     content = np.array([words, size], _COUNT).tobytes()
     content += np.concatenate(parts).tobytes()

@@ -292,7 +292,7 @@ def open_corpus(corpus, recipe):
     `corpus` is the path of that folder, or of a folder or file of books, which
     are prepared on first use in the cache (`files.cache_root`).
     """
-    directory = pathlib.Path(corpus).expanduser()
+    directory = pathlib.Path(corpus)
     if not shards.is_prepared(directory):
         if (directory / encode.PIECES).exists():
             raise InputError(

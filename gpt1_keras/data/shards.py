@@ -100,8 +100,7 @@ class Split:
         names: list of N str.
         lengths: int64 `[N]`, tokens of each book.
         words: int64 `[N]`, whitespace-separated words of its clean text.
-        bytes: int64 `[N]`, size of its clean text in UTF-8, or of its file
-            where an older version prepared the corpus.
+        bytes: int64 `[N]`, size of its clean text in UTF-8.
     """
 
     def __init__(self, directory, index, name):

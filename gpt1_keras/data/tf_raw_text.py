@@ -208,7 +208,7 @@ def open_raw(corpus, recipe, *, pool_books):
     but held-out books that share text with training books stay held out: only
     the ids of all books would show them. For `pool_books`, see `PooledWindows`.
     """
-    files = books.find_books([pathlib.Path(corpus).expanduser()])
+    files = books.find_books([corpus])
     directory = prepare.cache_folder("raw", files, recipe)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):

@@ -8,7 +8,7 @@ import typing
 
 import tensorflow as tf
 
-_NUM_SPECIAL = 3
+from gpt1_keras.data import transforms
 
 
 class Choices(typing.NamedTuple):
@@ -28,7 +28,7 @@ class Candidates(typing.NamedTuple):
 
 def classification(text, *, tokenizer, max_sequence_length, **_):
     """`s text e`"""
-    kept = _truncate(text, max_sequence_length - 2)
+    kept = _truncate(text, transforms.room(max_sequence_length, 1))
     return _candidates(_join(tokenizer, kept), 1, _is_cut(text, kept))
 
 
@@ -51,14 +51,14 @@ def multiple_choice(
 ):
     """`s text text_pair $ choice e` for each choice."""
     flat, num_choices = choices
-    kept = _truncate(flat, max_sequence_length // 2 - 2)
+    kept = _truncate(flat, transforms.room(max_sequence_length, 2))
     # [B * C] -> [B, C] -> [B]
     shape = [-1, num_choices]
     longest = tf.reduce_max(tf.reshape(_length(kept), shape), axis=1)
     is_cut = tf.reduce_any(tf.reshape(_is_cut(flat, kept), shape), axis=1)
-    room = max_sequence_length - _NUM_SPECIAL - longest
-    question = _truncate(text_pair, room)
-    document = _truncate(text, room - _length(question))
+    rest = max_sequence_length - transforms.NUM_SPECIAL - longest
+    question = _truncate(text_pair, rest)
+    document = _truncate(text, rest - _length(question))
     is_cut |= _is_cut(text_pair, question) | _is_cut(text, document)
     # [B, (ids)] -> [B * C, (ids)]
     context = tf.gather(
@@ -80,11 +80,13 @@ def _candidates(rows, num_candidates, is_cut):
     )
 
 
-def dense(rows):
-    """Return ragged `[B, (ids)]` padded with 0 to `[B, T]`."""
+def dense(rows, least=1):
+    """Return ragged `[B, (ids)]` padded with 0 to `[B, T]`, `T >= least`.
+
+    Networks need a position even in an empty batch.
+    """
     token_ids = rows.to_tensor(0)
-    # Networks need a position even in an empty batch.
-    missing = tf.maximum(1 - tf.shape(token_ids)[1], 0)
+    missing = tf.maximum(least - tf.shape(token_ids)[1], 0)
     return tf.pad(token_ids, [[0, 0], [0, missing]])
 
 
@@ -98,7 +100,7 @@ def _join(tokenizer, *texts):
 
 
 def _truncate_pair(text, text_pair, max_sequence_length):
-    limit = max_sequence_length // 2 - 2
+    limit = transforms.room(max_sequence_length, 2)
     kept = _truncate(text, limit), _truncate(text_pair, limit)
     return *kept, _is_cut(text, kept[0]) | _is_cut(text_pair, kept[1])
 

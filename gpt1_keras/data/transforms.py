@@ -22,7 +22,7 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.data import batches
 
-_NUM_SPECIAL = 3  # s, $ and e in a sequence of two texts
+NUM_SPECIAL = 3  # s, $ and e in a sequence of two texts
 
 
 class Signature(typing.NamedTuple):
@@ -65,7 +65,7 @@ def classification(text, *_, tokenizer, max_sequence_length):
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
-    kept = text[: _room(max_sequence_length, 1)]
+    kept = text[: room(max_sequence_length, 1)]
     return Sequences([_join(tokenizer, kept)], len(text) - len(kept))
 
 
@@ -109,11 +109,11 @@ def multiple_choice(
     `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
     beside the longest choice.
     """
-    limit = _room(max_sequence_length, 2)
+    limit = room(max_sequence_length, 2)
     kept = [choice[:limit] for choice in choices]
-    room = max_sequence_length - _NUM_SPECIAL - max(map(len, kept))
-    question = text_pair[:room]
-    document = text[: room - len(question)]
+    rest = max_sequence_length - NUM_SPECIAL - max(map(len, kept))
+    question = text_pair[:rest]
+    document = text[: rest - len(question)]
     context = [*document, *question]
     candidates = [_join(tokenizer, context, choice) for choice in kept]
     before, after = (text, text_pair, *choices), (document, question, *kept)
@@ -150,20 +150,20 @@ def _join(tokenizer, *texts):
 
 
 def _truncate_pair(text, text_pair, max_sequence_length):
-    pair, limit = (text, text_pair), _room(max_sequence_length, 2)
+    pair, limit = (text, text_pair), room(max_sequence_length, 2)
     kept = [text[:limit] for text in pair]
     return *kept, _num_ids(pair) - _num_ids(kept)
 
 
-def _room(max_sequence_length, num_texts):
+def room(max_sequence_length, num_texts):
     """Return the largest number of tokens of a text, alone or one of two."""
-    room = max_sequence_length // num_texts - 2
-    if room < 1:
+    limit = max_sequence_length // num_texts - 2
+    if limit < 1:
         raise errors.InputError(
             f"`sequence_length` {max_sequence_length} leaves no room for text:"
             f" give at least {3 * num_texts}"
         )
-    return room
+    return limit
 
 
 def _num_ids(texts):

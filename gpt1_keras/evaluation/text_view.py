@@ -87,7 +87,7 @@ def surprise(pieces, log_probabilities):
 
 def attended(pieces, shares):
     """Return the tokens of `T` pieces; the larger the share, the darker."""
-    largest = max(shares, default=1)
+    largest = max(shares)
     return [
         (piece, share / largest, f"{100 * share:.1f} % of the attention")
         for piece, share in zip(pieces, shares, strict=True)

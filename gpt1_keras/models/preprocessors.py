@@ -9,11 +9,12 @@ from gpt1_keras.data import transforms
 from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
 from gpt1_keras.models import loading
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 _ASSETS = {
-    "bpe": ["vocabulary.json", "merges.txt"],
-    "wordpiece": ["vocabulary.txt"],
+    "bpe": [subwords.BYTE_PAIR_VOCABULARY, subwords.MERGES],
+    "wordpiece": [subwords.WORD_PIECE_VOCABULARY],
 }
 
 

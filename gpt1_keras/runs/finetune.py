@@ -401,10 +401,17 @@ class _Run:
             seconds=history.seconds,
         )
 
-    @functools.lru_cache(maxsize=1)
+    @functools.cached_property
+    def _drawn(self):
+        """{seed drawn last: its training examples, and those to score}."""
+        return {}
+
     def _training_examples(self, seed):
         """Return the training examples, and those of them to score."""
         task, training = self.task, self.training
+        if seed in self._drawn:
+            return self._drawn[seed]
+        self._drawn.clear()
         examples = examples_lib.draw_subset(
             self.data.read(task, "train"),
             training.num_train_examples,
@@ -414,7 +421,8 @@ class _Run:
             examples, training.num_scored_train_examples
         )
         labelled = functools.partial(training.labelled, task, self.pretrained)
-        return labelled(examples, "train"), labelled(scored, "train sample")
+        found = labelled(examples, "train"), labelled(scored, "train sample")
+        return self._drawn.setdefault(seed, found)
 
     def _build(self, num_steps):
         """Return a new network and its compiled learner."""

@@ -26,8 +26,6 @@ def grid(
     training: finetune_lib.FineTuning,
     pretrained: presets.Pretrained,
     tasks: checks.Names,
-    seed: checks.Seed,
-    seeds: checks.NotRecipe[checks.Seeds | None] = None,
     rows: checks.Names = ("full",),
     lstm_preset: checks.Path | None = None,
     paper: checks.NotRecipe[checks.NamedNumbers | None] = None,
@@ -44,7 +42,6 @@ def grid(
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         training, pretrained: of the full model.
-        seed, seeds: those of `finetune`, to record in the result.
         rows: "full", "no_pretraining", "no_auxiliary_lm", "lstm", or
             "transfer_K", which transfers K layers (-1, 0 ...).
         is_writer: whether this process writes results: of workers, the first.
@@ -112,7 +109,7 @@ def grid(
         metrics=metrics,
         paper=expected,
         num_examples=sum(each.result["num_examples"] for each in found),
-        seed=list(seeds) if seeds else seed,
+        seed=found[0].result["seed"],
         config_sha256=config_sha256,
         seconds=sum(each.result["seconds"] for each in found),
     )

@@ -450,4 +450,4 @@ class FineTuned:
     def logits(self, examples):
         """Return logits `[N, Y]`."""
         precision.round_factors(self._scoring.dtype)
-        return np.asarray(examples.logits(self._learner))
+        return examples.logits(self._learner)

@@ -31,6 +31,7 @@ def training_facts(preset):
     def number(name):
         return tables.number(result.get(name))
 
+    seed = result.get("seed")  # may be 0
     facts = {
         "run": f"{run.kind} ({result.get('task')})",
         "training data": _data(run),
@@ -39,7 +40,7 @@ def training_facts(preset):
         "steps": number("num_steps"),
         f"metrics on {result.get('split')}": metrics
         and f"{results.shown(metrics)} ({number('num_examples')})",
-        "seed": number("seed"),
+        "seed": "" if seed is None else str(seed),
         "started from": tables.escape(str(run.macro("PRESET") or "")),
         "training configuration": f"sha256 {result.get('config_sha256')}",
         "commit": result.get("git_commit"),

@@ -179,7 +179,8 @@ class LanguageModelServer(tf.Module):
         is_cut = ids.row_lengths() > limit
         ids = ids[:, :limit]
         opening = tf.fill([ids.nrows(), 1], self._opening_id)
-        padded = tf_transforms.dense(tf.concat([opening, ids], axis=1))
+        # At least two columns, so that `answer` has a position.
+        padded = tf_transforms.dense(tf.concat([opening, ids], axis=1), 2)
         return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
 
 

@@ -53,14 +53,11 @@ class ServedTask:
             found = _joined(answers, "probabilities")
             differences.append(np.abs(probabilities - found).max(axis=-1))
         if space.score_range is None:
-            names = {name: i for i, name in enumerate(self.labels)}
             predictions = _joined(answers, "label")
-            if names:
-                predictions = np.array([names.get(x, -1) for x in predictions])
-            # A label that is none of the classes (-1) is never right.
+            if self.labels:
+                predictions = np.array([*map(self.labels.index, predictions)])
             chosen = probabilities[np.arange(len(examples)), predictions]
             same = chosen >= probabilities.max(axis=-1) - _TIE
-            same &= predictions >= 0
         else:
             predictions = _joined(answers, "score")
             low, high = space.score_range

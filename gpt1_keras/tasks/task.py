@@ -54,8 +54,10 @@ class LabelSpace(abc.ABC):
 
     def majority(self, examples):
         """Return a constant prediction: the commonest value or the mean."""
-        values = [self.value(example) for example in examples]
-        return max(sorted(set(values)), key=values.count)
+        values, counts = np.unique(
+            [self.value(example) for example in examples], return_counts=True
+        )
+        return values[counts.argmax()].item()
 
     def format(self, prediction):
         """Return a prediction as a label in the files of the task."""

@@ -136,9 +136,9 @@ class AfterStep(keras.callbacks.Callback):
     neither repeats nor omits records.
     """
 
-    step: int  # steps made so far
     last_step: int
-    metrics: LogMetrics  # called first; reads all logs before `periodic` runs
+    # Called first; counts steps and reads all logs before `periodic` runs.
+    metrics: LogMetrics
     # (interval or set of steps, function `(step, history)`), in this order
     periodic: list
     is_over: collections.abc.Callable | None = None  # see `fit.fit`
@@ -151,21 +151,21 @@ class AfterStep(keras.callbacks.Callback):
         self._saved = time.monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
-        self.step += 1
+        step = self.metrics.step
         for every, function in self.periodic:
             if not self._is_due(every):
                 continue
             self.metrics.read()
             learner = self.model  # On JAX, accessing it updates its variables.
-            function(self.step, self.metrics.history)
+            function(step, self.metrics.history)
             if self.is_over is not None and self.is_over(self.metrics.history):
-                learner.stop_training, self.last_step = True, self.step
+                learner.stop_training, self.last_step = True, step
         limit = 60 * self.intervals.checkpoint_minutes or math.inf
         is_late = time.monotonic() - self._saved >= limit
         is_due = self._is_due(self.intervals.checkpoint_steps) or is_late
-        if is_due or self.step == self.last_step or self.stop:
+        if is_due or step == self.last_step or self.stop:
             self.metrics.read()
-            self.checkpoints.save(self.step, self.model)
+            self.checkpoints.save(step, self.model)
             self._saved = time.monotonic()
             # Not below: a request that comes now needs a save of its own.
             if self.stop:
@@ -174,5 +174,5 @@ class AfterStep(keras.callbacks.Callback):
     def _is_due(self, every):
         """Return whether a set holds this step, or an interval ends here."""
         if isinstance(every, int):
-            return every > 0 and self.step % every == 0
-        return self.step in every
+            return every > 0 and self.metrics.step % every == 0
+        return self.metrics.step in every

@@ -68,7 +68,11 @@ def catch_signals():
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    previous = {}  # signal number -> its handler outside the block
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    # Handlers outside the block; all known before a signal may come.
+    previous = {number: signal.getsignal(number) for number in numbers}
 
     def handle(number, frame):
         request.signal_name = request.signal_name or signal.Signals(number).name
@@ -88,11 +92,8 @@ def catch_signals():
                 logging.warning("stopped without saving")
                 os._exit(3)
 
-    numbers = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
     for number in numbers:
-        previous[number] = signal.signal(number, handle)
+        signal.signal(number, handle)
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     told = signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
@@ -192,7 +193,6 @@ def fit(
                 advance=advance,
             )
             after_step = callbacks.AfterStep(
-                step=first_step,
                 last_step=num_steps,
                 metrics=metrics,
                 periodic=periodic,

@@ -41,8 +41,8 @@ def read(dtype):
 
 def _read():
     try:
-        return dict(files.parse_json(_path().read_bytes()))
-    except (OSError, ValueError, TypeError):  # missing or damaged
+        return files.parse_json(_path().read_bytes())
+    except (OSError, ValueError):  # missing or damaged
         return {}
 
 

@@ -37,7 +37,6 @@ class TrainStep:
         strategy, stop = self.distribute_strategy, self.stop_request
         self.stop_training = False
         callbacks.on_train_begin()
-        callbacks.on_epoch_begin(0)
         batches = self._shares(x)
         for index in range(int(x.cardinality())):
             callbacks.on_train_batch_begin(index)
@@ -54,7 +53,6 @@ class TrainStep:
             callbacks.on_train_batch_end(index, logs)
             if self.stop_training:
                 break
-        callbacks.on_epoch_end(0)
         callbacks.on_train_end()
 
     def predict(self, x, *, callbacks=None, **options):

@@ -141,6 +141,8 @@ class Devices:
             )
         if self.jit_compile:
             _check_compiler(self.strategy_name)
+        if backend == "jax":  # Forget the devices of an earlier run.
+            keras.distribution.set_distribution(None)
         if self.strategy_name == "none":
             if self.num_replicas not in (None, 1):
                 raise errors.InputError(

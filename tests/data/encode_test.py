@@ -7,6 +7,7 @@ import pytest
 from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
 from tests.reference import data_files
 from tests.reference import kill_run
@@ -38,6 +39,28 @@ def test_processes_give_the_same_in_order(tmp_path, monkeypatch):
     words = TEXT.replace(",", " ,").replace(".", " .").lower().split()
     del counts["\n"]
     assert counts == collections.Counter(words + words)
+
+
+@pytest.mark.parametrize("line_break", [[], ["\n</w>"]])
+def test_pieces_have_the_ids_of_the_whole_book(
+    tmp_path, monkeypatch, line_break
+):
+    monkeypatch.setattr(books, "_BLOCK_BYTES", 100)
+    monkeypatch.setattr(encode, "_GROUP_CHARACTERS", 150)
+    letters = [chr(i) for i in range(ord("a"), ord("z") + 1)]
+    ends = [f"{letter}</w>" for letter in letters]
+    tokenizer = tokenizer_lib.Tokenizer(
+        ["<unk>", *letters, *ends, *line_break], []
+    )
+    path = tmp_path / "book.txt"
+    path.write_text(TEXT + "\n")
+    found, _ = books.check_all({"book": path})
+    tasks, dtype, ids = encode.tasks_of(found, 700), np.dtype("uint16"), []
+    for book, piece in tasks:
+        encode.write_piece(tmp_path, tokenizer, dtype, book, piece)
+        place = encode.piece_path(tmp_path, tokenizer, book, piece)
+        ids += encode.read_piece(place, dtype)[0].tolist()
+    assert len(tasks) > 10 and ids == tokenizer.encode(TEXT)
 
 
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])

@@ -17,10 +17,10 @@ from tests.reference import fake_workdirs
 )
 def test_what_the_model_was_trained_on(tmp_path, macros, expected):
     sha256 = fake_workdirs.write_config(tmp_path, "pretrain.pretrain", **macros)
-    result = {"run": "pretrain", "config_sha256": sha256, "seed": 0}
+    result = {"run": "pretrain", "config_sha256": sha256, "seed": 1234}
     result |= {"metrics": {"loss": 3.5, "tokens": 9}, "num_examples": 1234}
     data_files.write(tmp_path, "result.json", result)
     facts = model_card.training_facts(tmp_path / "preset")
     assert facts["training data"] == expected
-    assert facts["seed"] == "0"
+    assert facts["seed"] == "1234"
     assert facts["metrics on None"] == "loss 3.5000 (1,234)"

@@ -239,6 +239,22 @@ def test_score_is_the_sum_over_tokens():
         )
 
 
+def test_an_lstm_answers_requests_without_text():
+    known = language_model()
+    size = known.backbone.vocabulary_size
+    network = causal_lm.GPT1CausalLM(
+        backbone=small_models.lstm_network(vocabulary_size=size),
+        preprocessor=known.preprocessor,
+    )
+    server = tf_saved_model.LanguageModelServer(network, graph_tokenizer())
+    score = server.signatures()["score"]
+    both = score(text=tf.constant(["", TEXTS[0]]))["log_probability"].numpy()
+    assert both[0] == 0 and both[1] < -10
+    for texts in ([""], []):
+        found = score(text=tf.constant(texts, tf.string))
+        assert found["log_probability"].numpy().tolist() == [0.0] * len(texts)
+
+
 def test_ids_in():
     tokens = language_model_server().signatures()["tokens"]
     ids = np.array([[1, 5, 2], [7, 7, 1]], "int32")

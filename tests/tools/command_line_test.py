@@ -21,7 +21,10 @@ LEARN = "--type bpe --output o --vocabulary_size"
 PREPARE = "--vocabulary vocabulary.json --merges merges.txt"
 # Tool -> lines of arguments, each with a part of its message.
 MISTAKES = {
-    "benchmark": {"--rounds 0": "--rounds: 0: give a number of at least 1"},
+    "benchmark": {
+        "--rounds 0": "--rounds: 0: give a number of at least 1",
+        "--json=~/no/f.json": f"{os.path.expanduser('~')}/no/f.json: give a",
+    },
     "check_glue_submission": {"no.zip": "no.zip is not a file"},
     "convert_huggingface": {
         "": "--preset is missing",
@@ -38,6 +41,7 @@ MISTAKES = {
         "--data d colla": "no data 'colla'; did you mean",
         "--data d story_cloze": "be downloaded: request",
         "--data file/d cola": "file/d: cannot create",
+        "--data d --from= cola": "--from is empty",
     },
     "install_lacking": {"--dry-run": "unrecognized arguments: --dry-run"},
     "prepare_corpus": {
@@ -50,6 +54,7 @@ MISTAKES = {
         f"{PREPARE} --output file books": "cannot create or write this folder",
         f"{PREPARE} --output . books": "is neither empty nor a prepared corpus",
         f"{PREPARE} --output /proc books": "/proc",
+        f"{PREPARE} --output o --seed -1 books": "--seed: -1: give a number",
     },
     "train_tokenizer": {
         f"{LEARN} 9 --type unigram books": "invalid choice: 'unigram'",
@@ -61,6 +66,8 @@ MISTAKES = {
         "--data . stbs": "did you mean stsb?",
         "--data . --seed -1 sst2": "--seed: -1: give a number of at least 0",
         "--data nowhere cola": "or set --data to the folder",
+        "--data= cola": "--data is empty",
+        "--data . race": "race is multiple choice",
         "--data . snli": "snli: there are no train examples in .",
     },
 }

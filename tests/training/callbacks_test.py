@@ -122,10 +122,10 @@ def test_speed_is_measured_between_two_readings(monkeypatch):
 
 def after_step(saved, **options):
     """Return an `AfterStep` and note its calls in the list `saved`."""
-    return callbacks.AfterStep(
-        step=4,
+    metrics = mock.Mock(step=4, read=lambda: saved.append("read"))
+    callback = callbacks.AfterStep(
         last_step=9,
-        metrics=mock.Mock(read=lambda: saved.append("read")),
+        metrics=metrics,
         periodic=[(8, lambda *_: saved.append("seen"))],
         checkpoints=types.SimpleNamespace(
             save=lambda step, _: saved.append(step)
@@ -135,6 +135,12 @@ def after_step(saved, **options):
         ),
         **options,
     )
+
+    def count(batch):
+        metrics.step += 1
+
+    callback.on_train_batch_begin = count
+    return callback
 
 
 def test_a_signal_at_any_moment_stops_after_a_save():

@@ -159,6 +159,22 @@ def test_first_signal_is_a_request_and_then_ctrl_c_acts_at_once(
         raise ArithmeticError(os.kill(os.getpid(), signal.Signals[first]))
 
 
+def test_a_signal_may_come_before_all_handlers_are_set(handlers, monkeypatch):
+    set_handler = signal.signal
+    waiting = [signal.SIGTERM]
+
+    def set_and_send(number, handler):
+        former = set_handler(number, handler)
+        if number in waiting:
+            os.kill(os.getpid(), waiting.pop())
+        return former
+
+    monkeypatch.setattr(signal, "signal", set_and_send)
+    with fit_lib.catch_signals() as stop:
+        assert stop.signal_name == "SIGTERM"
+    assert handlers == []
+
+
 def test_sighup_stays_ignored_under_nohup(handlers):
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with fit_lib.catch_signals() as stop:

@@ -146,5 +146,8 @@ def test_the_scope_is_suspended_for_a_single_device():
         with found.single_device():
             assert current() is None
         assert current() is found.distribution
+        # The next run in this process asks for one device.
+        devices("none").open()
+        assert current() is None
     finally:
         keras.distribution.set_distribution(None)
