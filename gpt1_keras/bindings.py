@@ -135,7 +135,8 @@ class Bindings:
             return ""
         lines = _locate(place[1]).read_text("utf-8").splitlines()
         first, *rest = lines[int(place[2]) - 1 :]
-        first = re.sub("'[^']*'|\"[^\"]*\"", "", first)  # may have a # inside
+        # Up to the first "#" outside quotes.
+        first = re.sub(r"""^([^#'"]|'[^']*'|"[^"]*")*""", "", first)
         # The comment may continue below.
         more = itertools.takewhile(re.compile(" {12,}#").match, rest)
         return " ".join(x.partition("#")[2].strip() for x in (first, *more))

@@ -5,6 +5,7 @@ other exceptions, too. The rest are defects of the program, with a traceback.
 """
 
 import contextlib
+import os
 import re
 import sys
 import traceback
@@ -56,7 +57,7 @@ def outcome(error):
         return f"stopped by {line or 'SIGINT'}; {how}", 3
     if isinstance(error, InputError | RunError):
         status = 2 if isinstance(error, InputError) else 1
-    elif isinstance(error, ImportError):
+    elif isinstance(error, ImportError) and missing_module(error):
         line = missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
@@ -77,6 +78,10 @@ def outcome(error):
 
 def report(error):
     """Print an exception's line and return its status; raise a defect again."""
+    if isinstance(error, BrokenPipeError):  # as with `| head`
+        # Python flushes again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     line, status = outcome(error)
     if line is None:
         raise

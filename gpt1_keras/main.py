@@ -25,8 +25,12 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 
-from gpt1_keras import errors
+if not __package__:  # as with `python gpt1_keras/main.py`
+    sys.path[0] = os.path.dirname(sys.path[0])
+
+from gpt1_keras import errors  # noqa: E402
 
 
 def main(arguments=None):
@@ -44,6 +48,7 @@ def main(arguments=None):
             raise errors.InputError(
                 f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
             )
+        _check_directory()
         flags = _parse_flags(arguments)
         if flags["help"]:
             print((__doc__ or "") + _runs())  # None with `python -OO`
@@ -59,14 +64,24 @@ def main(arguments=None):
             words = ["python", "-m", "gpt1_keras.main", *arguments]
             command = " ".join(map(_quoted, words))
             given = map(flags.get, ("gin", "set", "workdir", "allow_module"))
-            with _interruptible():
+            # A library's own business, even where warnings are errors.
+            mute = warnings.catch_warnings(
+                action="ignore", category=DeprecationWarning
+            )
+            with _interruptible(), mute:
                 run(*given, command=command)
         return 0
-    except BrokenPipeError:  # as with `| head`; Python flushes again at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (Exception, KeyboardInterrupt) as error:
         return errors.report(error)
+
+
+def _check_directory():
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise errors.InputError(
+            "the current directory has been removed: cd to another one"
+        ) from None
 
 
 def _quoted(word):

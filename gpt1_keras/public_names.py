@@ -93,10 +93,22 @@ def find(name):
     if name not in PUBLIC:
         return None
     module, _, attribute = PUBLIC[name].rpartition(".")
-    if module not in sys.modules:
+    found = _imported(module)
+    if isinstance(found, ImportError):
+        raise found
+    return getattr(found, attribute)
+
+
+@functools.cache
+def _imported(module):
+    """Return a module, or the ImportError: a failure may take a second."""
+    if module in sys.modules:
+        return sys.modules[module]
+    try:
         with console.without_noise():
-            importlib.import_module(module)
-    return getattr(sys.modules[module], attribute)
+            return importlib.import_module(module)
+    except ImportError as error:
+        return error
 
 
 def current(name):

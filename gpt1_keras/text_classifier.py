@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 import weakref
 
 import keras
@@ -43,6 +44,8 @@ _DIALS = {
     "random_state": "SEED",
 }
 _LOCK = threading.RLock()
+# {"process": the one that computed first}. Its forks lack TensorFlow's threads.
+_first_user = {}
 
 
 class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
@@ -375,6 +378,12 @@ def _contained(verbose, rows_file=None):
     signal that stopped the run is raised again, for the caller's handler.
     """
 
+    if _first_user.setdefault("process", os.getpid()) != os.getpid():
+        raise errors.InputError(
+            "a model cannot be used in a fork of a process that has used one:"
+            " start processes with multiprocessing's 'spawn', or by joblib"
+        )
+
     def rename(record):
         record.msg = _of_arguments(record.getMessage(), rows_file)
         record.args = ()
@@ -384,18 +393,26 @@ def _contained(verbose, rows_file=None):
         logged, logger = io.StringIO(), logging.getLogger("absl")
         levels = {each: each.level for each in (logging.root, logger)}
         handlers = logging.root.handlers[:]
-        warnings = logging.StreamHandler(sys.stderr)
-        warnings.setLevel(logging.WARNING)
+        shown = logging.StreamHandler(sys.stderr)
+        shown.setLevel(logging.WARNING)
         if rows_file is not None:
-            warnings.addFilter(rename)
+            shown.addFilter(rename)
         if not verbose:
-            logger.addHandler(warnings)
+            logger.addHandler(shown)
             # There from a run of the command line in this process.
             logging.root.removeHandler(absl_logging.get_absl_handler())
+            others = logging.StreamHandler(logged)
+            others.addFilter(lambda record: record.levelno < logging.WARNING)
+            logging.root.addHandler(others)
         states = random.getstate(), np.random.get_state()
         devices = keras.distribution.distribution()
         try:
-            with contextlib.redirect_stderr(sys.stderr if verbose else logged):
+            with (
+                contextlib.redirect_stderr(sys.stderr if verbose else logged),
+                warnings.catch_warnings(
+                    action="ignore", category=DeprecationWarning
+                ),
+            ):
                 yield
         except errors.Stopped as stopped:
             if stopped.signal_name:  # None if a worker was lost.
@@ -405,7 +422,7 @@ def _contained(verbose, rows_file=None):
             sys.stderr.write(logged.getvalue())
             raise
         finally:
-            logger.removeHandler(warnings)
+            logger.removeHandler(shown)
             logging.root.handlers[:] = handlers
             for each, level in levels.items():
                 each.setLevel(level)

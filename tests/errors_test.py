@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from gpt1_keras import errors
@@ -32,7 +34,7 @@ class ResourceExhaustedError(Exception):
     """By its name only: no framework is imported here."""
 
 
-def test_out_of_memory_is_known_on_every_backend():
+def test_out_of_memory_is_known_on_every_backend(monkeypatch):
     for error in (
         MemoryError(),
         ResourceExhaustedError("OOM when allocating tensor"),
@@ -41,6 +43,9 @@ def test_out_of_memory_is_known_on_every_backend():
     ):
         assert errors.is_out_of_memory(error)
     assert not errors.is_out_of_memory(RuntimeError("shapes differ"))
+    pipes = []
+    monkeypatch.setattr(os, "dup2", lambda *both: pipes.append(both))
+    assert errors.report(BrokenPipeError()) == 1 and len(pipes) == 1
     renaming = OSError(21, "Is a directory", "a.tmp", None, "a")
     assert errors.describe_os_error(renaming) == "a: Is a directory"
     assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2
@@ -49,3 +54,7 @@ def test_out_of_memory_is_known_on_every_backend():
     with pytest.raises(AttributeError) as caught:  # as in Keras's own module
         exec("[].get", {"_config_path": "keras.json"})
     assert errors.outcome(caught.value)[0].startswith("error: keras.json: 'li")
+    with pytest.raises(ImportError) as caught:
+        code = "raise ImportError('install flax')"
+        exec(code, {"_config_path": "keras.json"})
+    assert "keras.json: install flax" in errors.outcome(caught.value)[0]

@@ -116,15 +116,18 @@ def test_wrong_arguments(call, monkeypatch):
 
 
 def test_environments_that_other_programs_set():
-    """Python without docstrings; another program's backend of matplotlib."""
-    done = processes.python("-OO", "-m", "gpt1_keras.main", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "gin/pretrain.gin" in done.stdout
-    arguments = ["--gin", "gin/pretrain.gin", "--set", "NUM_STEPS = 0"]
-    done = processes.python(
-        *("-m", "gpt1_keras.main", *arguments), MPLBACKEND="absent"
-    )
-    assert done.returncode == 2 and "NUM_STEPS" in done.stderr
+    """Python without docstrings; a file in place of a module."""
+    for command in (["-OO", "-m", "gpt1_keras.main"], ["gpt1_keras/main.py"]):
+        done = processes.python(*command, "--help", PYTHONPATH="")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "gin/pretrain.gin" in done.stdout
+
+
+def test_a_removed_current_directory(call, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert_refused(call("--list"), "directory has been removed")
 
 
 def test_output_that_the_terminal_cannot_encode(monkeypatch):
@@ -192,6 +195,7 @@ def test_settings_are_listed_with_their_comments(call, tmp_path):
     lines = call("--list", "--gin", "gin/pretrain.gin")[1].splitlines()
     (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
     assert line.endswith("sequences per step")
+    assert "the faster of 'float32' and 'mixed_bfloat16'" in "".join(lines)
     assert any("clip_norm = 1.0 " in line for line in lines)
     own = tmp_path / "own.gin"
     own.write_text("include 'gin/view.gin'\nTEXT = 'a # b'    # mine\n")

@@ -4,6 +4,7 @@ import pickle
 import random
 import signal
 import sys
+import warnings
 from concurrent import futures
 
 import keras
@@ -114,13 +115,21 @@ def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch, capsys):
     assert random.getstate() == states[0]
     assert np.array_equal(np.random.get_state()[1], states[1])
     expected = fitted.predict_proba(TEXTS[:3])
-    with text_classifier._contained(verbose=False):
-        keras.distribution.set_distribution("that of a run")
+    with warnings.catch_warnings(action="error"):
+        with text_classifier._contained(verbose=False):
+            keras.distribution.set_distribution("that of a run")
+            warnings.warn("of a library", DeprecationWarning)
     assert keras.distribution.distribution() is None
     with futures.ThreadPoolExecutor(4) as pool:
         for found in pool.map(fitted.predict_proba, 8 * [TEXTS[:3]]):
             np.testing.assert_array_equal(found, expected)
     assert sys.stderr is before
+    with (
+        monkeypatch.context() as forked,
+        pytest.raises(ValueError, match="fork"),
+    ):
+        forked.setitem(text_classifier._first_user, "process", -1)
+        fitted.predict(TEXTS)
 
     def stopped(examples):
         raise errors.Stopped("stopped", "SIGINT")
@@ -216,11 +225,12 @@ def test_the_rows_do_not_stay_in_the_workdir_of_another_run(
 
 
 def test_bad_rows_are_shown_though_nothing_else_is(
-    classifier, tmp_path, capsys, caplog
+    classifier, tmp_path, capsys
 ):
     model = base.clone(classifier).set_params(workdir=tmp_path)
     for labels in ([9, 10], [9, 9]):  # The workdir is free for other rows.
         with pytest.raises(errors.InputError, match=r"^X\[40\]: 'text' is em"):
             model.fit(TEXTS + ["", " "], LABELS + labels)
-    shown = capsys.readouterr().err + caplog.text
-    assert "2 of 42 rows" in shown and "'text' is empty" in shown
+    shown = capsys.readouterr().err
+    # Shown at once, not again with the log after the error.
+    assert shown.count("42  'text' is empty") == 2

@@ -8,6 +8,7 @@ listed in tools/serve.md.
 """
 
 import collections
+import functools
 import itertools
 import unicodedata
 
@@ -109,6 +110,7 @@ class Standardize(tf.Module):
         )[0]
 
 
+@functools.cache
 def _unicode_forms():
     """Return {letter and accent: letter} of NFC, and what else NFC replaces."""
     composed, others = {}, []
@@ -122,6 +124,7 @@ def _unicode_forms():
     return composed, others
 
 
+@functools.cache
 def _mended_characters():
     """Return a pattern for text that ftfy may repair, and the repairs.
 
@@ -298,9 +301,21 @@ class GraphTokenizer(tf.Module):
             tf.constant(list(_flat(ids)), tf.int32), list(map(len, ids))
         )
         self._longest = max(map(len, tokenizer.vocabulary))
+        # Traced once: a graph may tokenise several inputs.
+        self._graph_of = functools.cache(self._traced)
 
-    @tf.autograph.experimental.do_not_convert  # which would take seconds
     def __call__(self, texts, limit=None):
+        return self._graph_of(limit)(texts)
+
+    def _traced(self, limit):
+        """Return a graph from texts to the first `limit` ids of each."""
+        return tf.function(
+            lambda texts: self._encoded(texts, limit),
+            input_signature=[tf.TensorSpec([None], tf.string)],
+            autograph=False,  # which would take seconds
+        )
+
+    def _encoded(self, texts, limit):
         # [N] -> [N, (pieces)]
         pieces = tf.strings.split(self._standardize(texts))
         if limit is not None:

@@ -8,7 +8,13 @@ from gpt1_keras import errors
 from gpt1_keras.layers import embedding
 from gpt1_keras.training import callbacks as callbacks_lib
 from gpt1_keras.training import step
+from gpt1_keras.training import strategy as strategy_lib
 
+if keras.config.backend() not in strategy_lib.STRATEGIES:
+    raise errors.InputError(
+        f"Keras's backend is {keras.config.backend()}: set KERAS_BACKEND, or"
+        " the backend in keras.json, to tensorflow, jax or torch"
+    )
 _step = importlib.import_module(
     f"gpt1_keras.training.step_{keras.config.backend()}"
 )

@@ -1,3 +1,5 @@
+import runpy
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +9,12 @@ from scipy import special
 from gpt1_keras import errors
 from gpt1_keras.training import learner
 from tests.reference import tiny_learner
+
+
+def test_other_backends_of_keras_are_refused(monkeypatch):
+    monkeypatch.setattr(keras.config, "backend", lambda: "numpy")
+    with pytest.raises(errors.InputError, match="is numpy: set KERAS_BACKEND"):
+        runpy.run_path(learner.__file__)
 
 
 @pytest.mark.parametrize(

@@ -388,6 +388,11 @@ def _hold_out(path, rows, has_classes, fraction, seed):
         count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
         for i in generator.permutation(len(groups))[:count]:
             held_out.update(row.line for row in groups[i])
+    if len(held_out) > max(1, 2 * fraction * len(rows)):
+        logging.warning(
+            f"{path}: {len(held_out)} of {len(rows)} rows are held out, since"
+            " each class needs one: give a dev file to train on all of them"
+        )
     train = [row for row in rows if row.line not in held_out]
     return train, [row for row in rows if row.line in held_out]
 

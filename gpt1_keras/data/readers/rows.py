@@ -142,8 +142,8 @@ def parsed(rows, parse):
 def text_lines(path):
     """Yield (line, text without line end); carriage returns become spaces."""
     for line, text in enumerate(lines(path), 1):
-        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
-            yield line, BadRow(NOT_UTF8)
+        if problem := _misfit(text):
+            yield line, BadRow(problem)
         elif text.strip():
             yield line, text.rstrip("\r\n").replace("\r", " ")
 
@@ -170,8 +170,8 @@ def comma_separated(path, **dialect):
             yield line, BadRow(f"invalid CSV ({error})")
             continue
         text = "".join(row)
-        if "\0" in text or not _is_unicode(text):
-            yield line, BadRow(NOT_UTF8)
+        if problem := _misfit(text):
+            yield line, BadRow(problem)
         elif text.strip():
             yield line, row
 
@@ -287,6 +287,13 @@ def lines(path):
         newline = "\n" if first.endswith("\n") else ""
         yield from io.StringIO(first, newline=newline)
         yield from file
+
+
+def _misfit(text):
+    """Return what is wrong with the characters of a line, or None."""
+    if not _is_unicode(text):
+        return NOT_UTF8
+    return "a NUL character (UTF-16?)" if "\0" in text else None
 
 
 def _is_unicode(text):

@@ -148,7 +148,7 @@ def splits(path, dev_fraction=0.2, seed=1, columns=columns_of(), **options):
     return found
 
 
-def test_held_out_rows(write):
+def test_held_out_rows(write, caplog):
     path = write("train.jsonl", labelled(*MANY))
     train, dev = splits(path).values()
     # 75 rows of "a", 25 of "b": a fifth of each, in the order of the file.
@@ -166,7 +166,9 @@ def test_held_out_rows(write):
     row = {"text": "t", "choices": ["x", "y"], "label": 0}
     path = write("c.jsonl", [row | {"text": f"t{i}"} for i in range(5)])
     train, dev = splits(path, columns=columns_of(**CHOICES)).values()
-    assert (len(train), len(dev)) == (4, 1)
+    assert (len(train), len(dev)) == (4, 1) and not caplog.text
+    path = write("m.jsonl", labelled(*((f"t{i}", i % 5) for i in range(10))))
+    assert len(splits(path)["dev"]) == 5 and "5 of 10 rows" in caplog.text
 
 
 @hypothesis.settings(max_examples=40)

@@ -19,7 +19,7 @@ FORMATS = [
     (TAB, "a\t\tb\n", [(1, ["a", "", "b"])]),
     (TAB, "", []),
     (TAB, "a\tb\r\rc\td", [(1, ["a", "b"]), (3, ["c", "d"])]),
-    (TAB, "a\0b\nc\n", [(1, "not UTF-8"), (2, ["c"])]),
+    (TAB, "a\0b\nc\n", [(1, "a NUL character (UTF-16?)"), (2, ["c"])]),
     (TAB, b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
     (COMMA, 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
     (COMMA, 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
