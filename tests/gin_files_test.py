@@ -84,7 +84,7 @@ def test_a_run_takes_every_device_and_sample_data():
 
 
 def test_numbers_of_the_paper():
-    """Sections 4.1, "Model specifications" and "Fine-tuning details"."""
+    """Section 4.1, "Model specifications" and "Fine-tuning details"."""
     for name, expected in {
         "gin/pretrain.gin": {
             **{"NUM_LAYERS": 12, "NUM_HEADS": 12, "HIDDEN_DIM": 768},
@@ -97,8 +97,17 @@ def test_numbers_of_the_paper():
             **{"NUM_EPOCHS": 3, "BATCH_SIZE": 32, "LM_LOSS_WEIGHT": 0.5},
             **{"PEAK_LEARNING_RATE": 6.25e-5, "WARMUP_FRACTION": 0.002},
         },
+        # README.md, "Your own labelled rows".
+        "gin/finetune/custom.gin": {
+            "custom.custom.dev_fraction": 0.1,
+            "finetune.FineTuning.min_epochs": 3,
+            "finetune.FineTuning.min_steps": 300,
+            "finetune.FineTuning.min_dev_examples": 200,
+        },
     }.items():
-        assert expected.items() <= bindings.read([name], []).macros.items()
+        found = bindings.read([name], [])
+        bound = {k: found.value(v) for k, v in found.bound.items()}
+        assert expected.items() <= bound.items()
 
 
 def test_overlays_include_nothing():

@@ -19,8 +19,10 @@ from gpt1_keras import errors
 from gpt1_keras import text_classifier
 from gpt1_keras import workdir as workdirs
 from gpt1_keras.runs import presets
+from gpt1_keras.serving import verify
 from tests.reference import processes
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 from tests.reference import tiny_task
 
 draws = random.Random(0)
@@ -75,10 +77,11 @@ def test_learns_and_keeps_labels(fitted):
     assert [kept.macros[name] for name in names] == [8, 4, 1e-2, 1]
 
 
-def test_stored_models_answer_the_same(fitted, tmp_path):
+def test_stored_models_answer_the_same(fitted, tmp_path, monkeypatch):
     expected = fitted.predict_proba(TEXTS[:4])
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict_proba(TEXTS[:4]), expected)
+    monkeypatch.setattr(verify, "answers", tiny_runs.answers)
     copy.export(tmp_path / "served")
     assert (tmp_path / "served" / "saved_model" / "1").is_dir()
     fitted.save(tmp_path / "saved")
@@ -97,8 +100,10 @@ def test_stored_models_answer_the_same(fitted, tmp_path):
 def test_is_a_scikit_learn_estimator(classifier):
     model = base.clone(classifier).set_params(num_epochs=1)
     split = model_selection.ShuffleSplit(n_splits=1, random_state=0)
-    (score,) = model_selection.cross_val_score(model, TEXTS, LABELS, cv=split)
-    assert 0 <= score <= 1
+    # Its settings belong to the dict `settings`.
+    grid = {"settings": [SETTINGS | {"DROPOUT": 0.1}]}
+    search = model_selection.GridSearchCV(model, grid, cv=split, refit=False)
+    assert 0 <= search.fit(TEXTS, LABELS).best_score_ <= 1
     with pytest.raises(exceptions.NotFittedError):
         model.predict(TEXTS)
 

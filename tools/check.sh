@@ -44,6 +44,10 @@ for mark in "${deselected[@]+"${deselected[@]}"}"; do
 done
 
 export TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
+# XLA compiles a tiny network for longer than it runs. With --slow, it compiles
+# as it does for users.
+[[ "$slow" == yes ]] || export XLA_FLAGS="--xla_cpu_use_fusion_emitters=false \
+--xla_backend_optimization_level=0"
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 test() {
@@ -64,9 +68,7 @@ keras_tests=(
 if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then
   for backend in jax torch; do
     echo "KERAS_BACKEND=$backend"
-    # Each core has a process: torch's threads cost more than they save. XLA's
-    # fusion emitters compile a tiny network for longer than it runs.
-    OMP_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters=false \
-      KERAS_BACKEND=$backend test "${keras_tests[@]}"
+    # Each core has a process: torch's threads cost more than they save.
+    OMP_NUM_THREADS=1 KERAS_BACKEND=$backend test "${keras_tests[@]}"
   done
 fi

@@ -212,6 +212,15 @@ def test_transformers_classifies_alike(tmp_path, transformers, transform):
     )
     logits = theirs.eval()(**inputs).logits.detach().numpy()
     assert np.ptp(logits) > 0.1
+    if transform == "classification":  # also a text that is too long
+        pipeline = transformers.pipeline(
+            "text-classification", str(tmp_path / "out"), truncation=True
+        )
+        given = ["the cat " * 20, "a"]
+        expected = ours.predict(given, verbose=0).argmax(-1)
+        names = ["no", "perhaps", "yes"]
+        found = [names.index(x["label"]) for x in pipeline(given)]
+        assert found == expected.tolist()
     found = ours(ours.preprocessor(texts))["logits"]
     small_models.assert_close(found, logits)
     assert theirs.config.id2label[2] == "yes"

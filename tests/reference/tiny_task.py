@@ -47,6 +47,7 @@ def write_preset(directory):
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "hidden_dim": 16}
     sizes |= {"max_sequence_length": 32, "num_special_tokens": 0}
     sizes |= {"initializer_range": 0.2, "residual_dropout": 0.1}
+    sizes |= {"num_layers": 1}  # Tracing a layer takes longer than training it.
     network = backbone.GPT1Backbone(**small_models.SIZES | sizes)
     presets.save(builders.gpt1_causal_lm(network, tokenizer), directory)
     return directory

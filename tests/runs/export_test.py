@@ -1,4 +1,3 @@
-import json
 import shutil
 from unittest import mock
 
@@ -25,26 +24,9 @@ def run(tiny, workdir, preset="cola", data=None, **settings):
     return tiny_runs.run("export", preset, workdir, data, **settings)
 
 
-def ask(saved_model, *requests):
-    """Return the answer to each request."""
-    served = tf.saved_model.load(saved_model).signatures["serving_default"]
-    found = [
-        served(**{name: tf.constant(x) for name, x in request.items()})
-        for request in requests
-    ]
-    return [{name: x.numpy() for name, x in answer.items()} for answer in found]
-
-
 @pytest.fixture
 def here(monkeypatch):
-    """Let this process answer, which has TensorFlow already."""
-
-    def answers(saved_model, requests):
-        found = ask(saved_model, *requests)
-        found = [{k: v.tolist() for k, v in x.items()} for x in found]
-        return json.loads(json.dumps(found, default=bytes.decode))
-
-    monkeypatch.setattr(verify, "answers", answers)
+    monkeypatch.setattr(verify, "answers", tiny_runs.answers)
 
 
 def test_through_main_and_a_bare_process(tiny, tmp_path, monkeypatch):
@@ -57,7 +39,7 @@ def test_through_main_and_a_bare_process(tiny, tmp_path, monkeypatch):
     found = results.read(tmp_path)
     rows = glue.read_cola(tiny.data, "dev")
     saved_model = tmp_path / "saved_model" / "1"
-    (answer,) = ask(saved_model, {"text": [row.text for row in rows]})
+    (answer,) = tiny_runs.ask(saved_model, {"text": [row.text for row in rows]})
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], rows)
     expected = tf.nn.softmax(logits).numpy()
     np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
@@ -103,7 +85,7 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     found = run(tiny, workdir, tmp_path / "cola", WEIGHTS_DTYPE="int8")
     assert found["saved_model"] == "saved_model/2"
     (one,), (two,) = (
-        ask(workdir / "saved_model" / n, {"text": ["the old gate"]})
+        tiny_runs.ask(workdir / "saved_model" / n, {"text": ["the old gate"]})
         for n in "12"
     )
     assert np.abs(one["probabilities"] - two["probabilities"]).max() > 1e-3
@@ -131,7 +113,7 @@ def test_language_model(tiny, here, tmp_path):
     assert found["task"] == "language model" and found["num_examples"] == 2
     metrics = found["metrics"]
     request = {"text": ["the old gate", "a tall tree"]}
-    (scores,) = ask(tmp_path / "x/saved_model/1", request)
+    (scores,) = tiny_runs.ask(tmp_path / "x/saved_model/1", request)
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
     assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
     assert metrics["identical_tokens"] == 1.0

@@ -64,7 +64,7 @@ def test_learns_the_task(finished, tmp_path):
         **{"run": "finetune", "task": "cola", "split": "dev"},
         **{"num_examples": 40, "num_train_examples": 160},
         **{"num_steps": tiny_task.NUM_STEPS, "backbone": "GPT1Backbone"},
-        **{"num_transferred_layers": 2, "lm_loss_weight": 0.5},
+        **{"num_transferred_layers": 1, "lm_loss_weight": 0.5},
         "paper": {"matthews": 0.454},
     }
     assert {name: found[name] for name in expected} == expected
@@ -208,32 +208,6 @@ def test_the_preset_is_that_of_the_checkpoint(finished, tmp_path):
     assert kill_run.differences(finished, workdir) == []
 
 
-def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
-    data = shutil.copytree(tiny.data, tmp_path / "data")
-    settings = {"rate": 1e-9, "early_evaluation_steps": (4,)}
-    settings["min_dev_examples"] = 40  # as many as there are
-    found = fine_tune("run", data, **settings)
-    dev = kill_run.lines(tmp_path / "run", "dev")
-    assert dev[0]["matthews"] == dev[1]["matthews"]
-    assert found["best_step"] == dev[0]["step"] == 4
-    # Where dev has too few rows to choose by, it is that of the last.
-    found = fine_tune("last", data, **settings | {"min_dev_examples": 41})
-    facts = tmp_path / "last" / "preset" / "checksums.json"
-    assert found["best_step"] == json.loads(facts.read_text())["step"]
-    assert found["best_step"] == dev[-1]["step"] > 4
-    # It does not resume on other examples, or from another preset.
-    (tmp_path / "run" / "result.json").unlink()
-    for split in ("dev", "train"):
-        with open(data / f"glue/CoLA/{split}.tsv", "a") as file:
-            file.write("x\t1\t\tone more\n")
-        with pytest.raises(errors.InputError, match="`train` or `dev` have"):
-            fine_tune("run", data, **settings)
-    with pytest.raises(errors.InputError, match="^the files behind `preset` "):
-        tiny_runs.finetune(tmp_path / "run", tiny.folder / "cola", data)
-    with pytest.raises(errors.InputError, match="^`task` is 3: give"):
-        tiny_runs.finetune(tmp_path, tiny.folder / "cola", data, task=3)
-
-
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])
 def test_every_dial_reaches_the_training(fine_tune, monkeypatch, dtype):
     """Each seed clears Keras's session, and the dtype policy with it."""
@@ -314,19 +288,28 @@ def test_dev_is_scored_after_at_most_20_epochs():
     assert [training.num_steps(n) for n in (2, 10)] == [20, 30]
 
 
-def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
-    run = functools.partial(
-        fine_tune,
+def test_the_first_of_equals_is_kept_and_patience_ends_a_run(
+    fine_tune, tiny, tmp_path
+):
+    data = shutil.copytree(tiny.data, tmp_path / "data")
+    settings = {
         # 20 steps each: three epochs have 45.
         **{"num_epochs": None, "min_epochs": 2, "min_steps": 45},
         **{"rate": 1e-9, "patience": 1, "early_evaluation_steps": (4,)},
-    )
+        "min_dev_examples": 40,  # as many as there are
+    }
+    run = functools.partial(fine_tune, data=data, **settings)
     found = run("one")
     assert (found["best_step"], found["stopped_early"]) == (4, 20)
-    # Rows that cannot tell epochs apart end no run.
-    few = run("few", min_dev_examples=1000)
-    assert few["best_step"] == 60 and "stopped_early" not in few
+    dev = kill_run.lines(tmp_path / "one", "dev")
+    assert [line["step"] for line in dev] == [4, 20]
+    assert dev[0]["matthews"] == dev[1]["matthews"]
     assert found["num_steps"] == 60
+    # Too few rows to tell epochs apart end no run; the last weights are kept.
+    few = run("few", min_dev_examples=41)
+    facts = json.loads((tmp_path / "few/preset/checksums.json").read_text())
+    assert few["best_step"] == facts["step"] == 60
+    assert "stopped_early" not in few
     # Where the run had ended, and shortly before.
     for name in ("same", "before"):
         shutil.copytree(tmp_path / "one", tmp_path / name)
@@ -335,6 +318,24 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
             shutil.rmtree(tmp_path / name / "checkpoints/00000020")
         assert run(name)["stopped_early"] == 20
         assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
+    # A longer run continues; main has claimed the workdir with EXTEND.
+    before = kill_run.lines(tmp_path / "few", "dev")
+    results.path(tmp_path / "few").unlink()
+    few = run("few", min_dev_examples=41, min_epochs=4)
+    assert few["num_steps"] == few["best_step"] == 80
+    after = kill_run.lines(tmp_path / "few", "dev")
+    assert after[: len(before)] == before and after[-1]["step"] == 80
+    # It does not resume on other examples, or from another preset.
+    results.path(tmp_path / "one").unlink()
+    for split in ("dev", "train"):
+        with open(data / f"glue/CoLA/{split}.tsv", "a") as file:
+            file.write("x\t1\t\tone more\n")
+        with pytest.raises(errors.InputError, match="`train` or `dev` have"):
+            run("one")
+    with pytest.raises(errors.InputError, match="^the files behind `preset` "):
+        tiny_runs.finetune(tmp_path / "one", tiny.folder / "cola", data)
+    with pytest.raises(errors.InputError, match="^`task` is 3: give"):
+        tiny_runs.finetune(tmp_path, tiny.folder / "cola", data, task=3)
 
 
 def test_ablations_and_several_seeds(fine_tune, tiny, tmp_path, monkeypatch):
@@ -415,7 +416,7 @@ def test_lora_is_merged_into_the_preset_and_resumes(
         for path in before
         if not np.array_equal(before[path], after[path])
     } == {True}
-    for more in ({"num_transferred_layers": 1}, {"lora_rank": 16}):
+    for more in ({"num_transferred_layers": 0}, {"lora_rank": 16}):
         with pytest.raises(errors.InputError, match="^`lora_rank`"):
             run("refused", **more)
 

@@ -153,13 +153,16 @@ def test_prepare_corpus_as_a_program(folder, monkeypatch, caplog):
     assert train.read(0, 0, 10**6).tolist() == tokenizer.encode(text)
 
 
-def test_convert_openai_as_a_program(folder):
+def test_convert_openai_as_a_program(folder, monkeypatch, capsys):
     arguments = "--input model --preset=~/new/gpt1 --num_heads=2".split()
-    tool = processes.ROOT / "tools/convert_openai.py"
-    done = processes.python(tool, *arguments, cwd=folder, HOME=str(folder))
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(sys, "argv", ["_", *arguments])
+    monkeypatch.setenv("HOME", str(folder))
+    tool = str(processes.ROOT / "tools/convert_openai.py")
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(tool, run_name="__main__")
     sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
-    assert done.stdout == f"{folder}/new/gpt1: 2,320 parameters, {sizes}\n"
+    shown = capsys.readouterr().out
+    assert shown == f"{folder}/new/gpt1: 2,320 parameters, {sizes}\n"
     assert os.listdir("new") == ["gpt1"]
     (folder / "model/vocab_40000.bpe").write_text("#version: 0.2\n")
     arguments = "--input model --preset torn --num_heads 2".split()
