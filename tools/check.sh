@@ -46,15 +46,16 @@ done
 export TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
 # XLA compiles a tiny network for longer than it runs. With --slow, it compiles
 # as it does for users.
-[[ "$slow" == yes ]] || export XLA_FLAGS="--xla_cpu_use_fusion_emitters=false \
---xla_backend_optimization_level=0"
+xla=""
+[[ "$slow" == yes ]] || xla=--xla_cpu_use_fusion_emitters=false
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 test() {
   .venv/bin/python -m pytest -q --durations=10 ${marks:+-m "$marks"} \
     -n "${PYTEST_PROCESSES:-2}" --dist loadfile "$@" </dev/null
 }
-test "${arguments[@]+"${arguments[@]}"}"
+XLA_FLAGS="$xla ${xla:+--xla_backend_optimization_level=0}" \
+  test "${arguments[@]+"${arguments[@]}"}"
 # Where the backend matters, the others too: not what reads text, files or
 # arguments.
 keras_tests=(
@@ -69,6 +70,7 @@ if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then
   for backend in jax torch; do
     echo "KERAS_BACKEND=$backend"
     # Each core has a process: torch's threads cost more than they save.
-    OMP_NUM_THREADS=1 KERAS_BACKEND=$backend test "${keras_tests[@]}"
+    OMP_NUM_THREADS=1 XLA_FLAGS="$xla" KERAS_BACKEND=$backend \
+      test "${keras_tests[@]}"
   done
 fi
