@@ -103,6 +103,9 @@ def _check_functions(found):
             raise found.error(name, message) from None
         if not exists:
             near = checks.did_you_mean(function, public_names.PUBLIC)
+            module = function.rpartition(".")[0]
+            if module not in found.imports and found.allows(module):
+                near = f": write `import {module}` in a gin file"
             problem = f"there is no {function} to bind{near}"
             raise found.error(name, problem)
 
@@ -215,13 +218,29 @@ def _check_function(used, parameter, reference, given):
     """Refuse one of our functions that takes other arguments than it gets."""
     name = reference.function
     if name not in public_names.PUBLIC:
-        return  # The user's own functions may call them as they like.
+        _check_own_function(used, parameter, reference, given)
+        return
     bound = [v for a in given for v in used.values_of(f"{name}.{a}")]
     is_free = all(value is None for value in bound)
     if not is_free or not used.signature(name).keys() >= set(given):
         problem = f"`{parameter}` is {reference!r}: give a function of"
         raise errors.InputError(f"{problem} {', '.join(given)}")
     _check_complete(used, name, given)
+
+
+def _check_own_function(used, parameter, reference, given):
+    """Refuse a function of the user that cannot take the arguments `given`."""
+    bound = used.parameters_of(reference.function)
+    names = {*given, *(bindings_lib.split(name)[1] for name in bound)}
+    try:
+        inspect.signature(used.find(reference.function)).bind_partial(
+            **dict.fromkeys(names)
+        )
+    except TypeError as error:
+        problem = f"`{parameter}` is {reference!r}: {error}: give a function of"
+        raise errors.InputError(f"{problem} {', '.join(given)}") from None
+    except ValueError:  # It has no signature, being written in C.
+        pass
 
 
 def _stand_in(used, value):

@@ -17,6 +17,7 @@ where); 3 stopped by a signal or a lost worker (repeat it); 1 anything else.
 """
 
 import contextlib
+import importlib
 import io
 import logging as std_logging
 import os
@@ -194,6 +195,7 @@ def run(
     """
     from gpt1_keras import config
 
+    _import(allowed)
     bindings = config.resolve(names, settings, workdir, allowed)
     try:
         return _start(bindings, command, verbose)
@@ -203,6 +205,23 @@ def run(
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]
         raise kind(config.name_dials(bindings, first)) from None
+
+
+def _import(modules):
+    """Import modules, which may be in the current directory.
+
+    So Keras knows their classes, which a preset may name.
+    """
+    if modules and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # as the command `gpt1-keras` does not
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise errors.InputError(
+                f"--allow_module {module}: {error}: run the command in the"
+                " folder of the module, or install what is missing"
+            ) from None
 
 
 def _start(bindings, command, verbose):

@@ -270,6 +270,16 @@ def test_gin_files_run_no_other_code(write):
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
+    # A function of the user must take what it gets, and its module be imported.
+    given = "pretrain.pretrain.build_optimizer = @recorded_run."
+    header = "from tests.reference import recorded_run\n"
+    path = write(f"{header}include 'gin/pretrain.gin'\n{given}product\n")
+    message = refusal(path, allowed=("tests",))
+    assert "'num_steps': give a function of num_steps" in message
+    found = refusal(
+        "gin/pretrain.gin", f"{given}sgd", allowed=("recorded_run",)
+    )
+    assert "write `import recorded_run` in a gin file" in found
 
 
 def test_settings_must_be_used_and_values_given(write):

@@ -58,6 +58,7 @@ def test_commands_in_the_headers_parse_and_use_every_macro():
         found = [
             resolve(command).macros.keys() for command in commands_of(name)
         ]
+        assert found, f"{name}: no command in its header"
         dials = set().union(*found)
         text = (ROOT / name).read_text(encoding="utf-8")
         macros = set(re.findall(r"^([A-Z_0-9]+) =", text, re.M))

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import sys
 
 import pytest
 
@@ -79,6 +80,19 @@ def test_process_gets_files_settings_workdir_and_hash(tmp_path):
     assert '--set "SEED = 7"' in config.splitlines()[0]
 
 
+def test_allowed_modules_are_loaded_for_the_classes_of_a_preset(
+    call, tmp_path, monkeypatch
+):
+    """Though no gin file names them; from the current directory, too."""
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    name = f"mine_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text("print('loaded')")
+    found = call(
+        *("--allow_module", name, "--gin", "record.gin", "--workdir", "w")
+    )
+    assert found[:2] == (0, "loaded\n")
+
+
 def test_workdir_is_of_one_process(call, tmp_path):
     with files.exclusive(files.make_folder(tmp_path / "w")):
         result = call("--gin", "record.gin", "--workdir", "w")
@@ -101,6 +115,7 @@ def test_wrong_arguments(call, monkeypatch):
         ([*run, "--set", "STEPS =\n\0"], ["STEPS =\\n\\x00"]),
         (["--gin", "gin/generate.gin", *run[2:]], ["leave --workdir out"]),
         (["--gin", "record.gin", "--workdir="], ["--workdir is empty"]),
+        ([*run, "--allow_module", "nowhere"], ["--allow_module nowhere: No"]),
     ):
         assert_refused(call(*arguments), *expected)
     monkeypatch.setenv("GPT1_KERAS_CACHE", "~nosuchuser/x")

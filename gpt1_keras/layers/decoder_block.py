@@ -16,7 +16,8 @@ class DecoderBlock(configured.ConfiguredLayer):
     """`n = norm(x + attention(x)); norm(n + feed_forward(n))`.
 
     The norm follows the sum (post-norm; finetune-transformer-lm train.py,
-    lines 140-147). Norms and the residual stream are always float32.
+    lines 140-147). Norms, sums and outputs are always float32;
+    the first block's input, that of the embedding, has the compute dtype.
 
     The arguments are those of `GPT1Backbone`. Call arguments and return values
     are those of `CausalSelfAttention`, except that the states are float32.

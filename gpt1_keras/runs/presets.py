@@ -120,9 +120,11 @@ def load(cls, directory, *, dtype="float32"):
         # Keras's message continues with examples, then a list of all objects.
         said = " ".join(str(error).partition("List of objects")[0].split())
         reason = said[:300] or type(error).__name__
+        remedy = "give the workdir of a finished run, or run it again"
+        if "no class registered" in reason:
+            remedy = "name the module of this class by --allow_module"
         raise errors.InputError(
-            f"`preset`: {directory} cannot be read ({reason}); give the workdir"
-            " of a finished run, or run it again"
+            f"`preset`: {directory} cannot be read ({reason}); {remedy}"
         ) from None
     finally:
         keras.config.set_dtype_policy(policy)
