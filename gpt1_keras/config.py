@@ -218,7 +218,8 @@ def _check_function(used, parameter, reference, given):
     """Refuse one of our functions that takes other arguments than it gets."""
     name = reference.function
     if name not in public_names.PUBLIC:
-        _check_own_function(used, parameter, reference, given)
+        if not reference.evaluate:  # Else what it returns is called.
+            _check_own_function(used, parameter, reference, given)
         return
     bound = [v for a in given for v in used.values_of(f"{name}.{a}")]
     is_free = all(value is None for value in bound)

@@ -276,6 +276,9 @@ def test_gin_files_run_no_other_code(write):
     path = write(f"{header}include 'gin/pretrain.gin'\n{given}product\n")
     message = refusal(path, allowed=("tests",))
     assert "'num_steps': give a function of num_steps" in message
+    text = f"{given}product()\nrecorded_run.product.factor = 1\n"
+    path = write(f"{header}include 'gin/pretrain.gin'\n{text}")
+    assert resolve(path, allowed=("tests",))  # What it returns is called.
     found = refusal(
         "gin/pretrain.gin", f"{given}sgd", allowed=("recorded_run",)
     )
