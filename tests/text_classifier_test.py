@@ -42,7 +42,7 @@ def preset(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def classifier(preset):
-    sizes = {"num_epochs": 8, "batch_size": 4, "learning_rate": 1e-2}
+    sizes = {"num_epochs": 16, "batch_size": 4, "learning_rate": 1e-2}
     return TextClassifier(
         preset=preset, random_state=1, settings=SETTINGS, **sizes
     )
@@ -74,7 +74,7 @@ def test_learns_and_keeps_labels(fitted):
     assert "words" in fitted.result_["baselines"]
     kept, _ = workdirs.read(fitted.directory_)
     names = ("NUM_EPOCHS", "BATCH_SIZE", "PEAK_LEARNING_RATE", "SEED")
-    assert [kept.macros[name] for name in names] == [8, 4, 1e-2, 1]
+    assert [kept.macros[name] for name in names] == [16, 4, 1e-2, 1]
 
 
 def test_stored_models_answer_the_same(fitted, tmp_path, monkeypatch):
