@@ -54,7 +54,7 @@ test() {
   .venv/bin/python -m pytest -q --durations=10 ${marks:+-m "$marks"} \
     -n "${PYTEST_PROCESSES:-2}" --dist loadfile "$@" </dev/null
 }
-XLA_FLAGS="$xla ${xla:+--xla_backend_optimization_level=0}" \
+XLA_FLAGS="$xla${xla:+ --xla_backend_optimization_level=0}" \
   test "${arguments[@]+"${arguments[@]}"}"
 # Where the backend matters, the others too: not what reads text, files or
 # arguments.
